@@ -1,19 +1,18 @@
-"""Item: one table, figure or claim of a text as the pipeline makes it.
+"""Item: one table, figure or claim of a paper as the pipeline reproduces it.
 
-With the error of every cell.
-
-What a text prints is a `Cell`'s published number, read from a CSV file beside the code that makes
-it again; what it says in words is a `Claim`. The two are counted apart. A number is a cell only
-where something computed stands beside something printed that was not its input; a sentence is a
-claim only where it could have turned out false. What is neither goes into a `Table`. Nothing is
-tuned until it agrees: a cell that the text itself has wrong carries a `departure`, a claim that
-does not hold says so with its figures. Every item says by its `basis` what was done.
+A number that the paper prints is a `Cell`, read from a CSV file beside the code that computes ours.
+A sentence of the paper is a `Claim`. Both hold, fail, or are not judged. Not judged is what cannot
+tell anything: a number that the paper does not print or that ours was fitted to, a misprint, a
+sentence of our own. Every other cell has a tolerance, 0 by default; an item whose tolerances are
+larger states the reason. A number that several tables contain is judged in each of them and counted
+in one. Nothing is tuned until it agrees.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from math import sqrt
@@ -24,43 +23,58 @@ if TYPE_CHECKING:
 
 
 Value = str | float | int | None
-"""What a table holds; numbers are written to full precision in CSV, shortened for people."""
+"""An entry of a table; numbers are written to full precision in CSV, shortened for people."""
 
 Basis = Literal["computed", "formula", "transcribed"]
 """What an item rests on."""
 BASES: dict[Basis, str] = {
     "computed": "compiled and simulated",
-    "formula": "formula of the text on its constants",
+    "formula": "formula of the paper on its constants",
     "transcribed": "transcribed",
 }
-"""Basis → its words, the first line of the item's page."""
+"""Basis → description, the first line of the item's page."""
 MANY = 8
-"""More cells than this outside the tolerance are counted instead of named."""
+"""More cells than this outside their tolerance are counted instead of named."""
+
+Verdict = Literal["fails", "holds", "not judged"]
+VERDICTS: tuple[Verdict, ...] = ("fails", "holds", "not judged")
+"""Of cells, claims and items, failures first."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of a text beside ours; the text's number is no input of ours.
+    """One number of a paper beside ours.
 
     Attributes:
         row: label of its row.
         column: label of its column.
-        published: what the text prints.
-        ours: what the pipeline gives.
-        departure: why the text's number is not to be met (a misprint, a stray digit); it then
-            counts for no tolerance.
+        published: the number that the paper prints.
+        ours: the number that the pipeline gives.
+        tolerance: largest |error| at which the cell holds.
+        aside: why the cell is not judged: ours was fitted to it, the paper does not print it, or it
+            is a misprint.
+        counted_in: the item that counts this number, where another one does.
     """
 
     row: str
     column: str
     published: float
     ours: float
-    departure: str = ""
+    tolerance: float = 0.0
+    aside: str = ""
+    counted_in: str = ""
 
     @property
     def error(self) -> float:
         """Relative, ours / published − 1; the difference where nothing is published but 0."""
         return self.ours / self.published - 1 if self.published else self.ours
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the error is within the tolerance."""
+        if self.aside:
+            return "not judged"
+        return "holds" if abs(self.error) <= self.tolerance else "fails"
 
 
 @dataclass(frozen=True)
@@ -68,22 +82,26 @@ class Claim:
     """A sentence that could turn out false.
 
     Attributes:
-        statement: what the text says, in our words, with its section.
+        statement: the paper's sentence, in our words, with its section.
         holds: whether it holds here.
         figures: the numbers that decide.
-        asserted: demanded: the text's own sentence as it stands, or one of ours that says
-            `beyond the text`; False: reported beside, counts for nothing.
+        asserted: the paper's own sentence as it stands; False: a sentence of ours, or one whose
+            answer is an input: reported beside, not judged.
+        counted_in: the item that counts this sentence, where another one does.
     """
 
     statement: str
     holds: bool
     figures: str
     asserted: bool = True
+    counted_in: str = ""
 
     @property
-    def verdict(self) -> str:
-        """`holds` or `does not hold`."""
-        return "holds" if self.holds else "does not hold"
+    def verdict(self) -> Verdict:
+        """Whether it holds, where it is judged."""
+        if not self.asserted:
+            return "not judged"
+        return "holds" if self.holds else "fails"
 
 
 @dataclass(frozen=True)
@@ -116,25 +134,24 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """What came out.
+    """The result of a reproduction.
 
     Attributes:
         paper: as on the command line: `conset`, `wang-ranka`, `thakur`, `bokhari-nicol`.
-        name: as the text calls it: `Table 1`, `Figure 5`; a claim by its subject.
+        name: as the paper calls it: `Table 1`, `Figure 5`; a claim by its subject.
         title: what it shows.
         about: how it was made: pattern, machine, method, model, sync, settings; one paragraph.
-        cells: numbers beside the text's.
+        cells: numbers beside the paper's.
         claims: sentences that could turn out false.
-        tolerance: largest |error| of a cell without departure; None: the claims say what is
-            demanded.
+        why: the reason for the tolerances of the cells, where one is above 0.
         tables: further tables, beside those of the cells and claims.
         pictures: drawn when written; without any the errors of the cells are.
-        departures: what differs from the text and why, in words.
+        departures: differences from the paper and their reasons.
         measured: tables of what was measured in this run, which another run repeats only roughly:
             printed and in `--json`, never in a file.
         basis: `computed`: schedules compiled here, counted, predicted or simulated; `formula`: an
-            expression that the text prints, on the text's own constants or on constants fitted to
-            its numbers; `transcribed`: the text's numbers as they are printed, nothing beside them.
+            expression that the paper prints, on its own constants or on constants fitted to
+            its numbers; `transcribed`: the paper's numbers as they are printed, nothing beside.
     """
 
     paper: str
@@ -143,7 +160,7 @@ class Item:
     about: str
     cells: tuple[Cell, ...] = ()
     claims: tuple[Claim, ...] = ()
-    tolerance: float | None = None
+    why: str = ""
     tables: tuple[Table, ...] = ()
     pictures: tuple[Picture, ...] = ()
     departures: tuple[str, ...] = ()
@@ -157,6 +174,8 @@ class Item:
                 raise ValueError(f"{subject}: cells must be computed, basis is transcribed")
         elif not self.cells and not self.claims and not self.tables:
             raise ValueError(f"{subject}: at least one cell, claim or table is required")
+        if not self.why and any(cell.tolerance and not cell.aside for cell in self.cells):
+            raise ValueError(f"{subject}: a reason for the tolerances is required")
 
     @property
     def basis_sentence(self) -> str:
@@ -169,61 +188,56 @@ class Item:
         return self.about.partition(". ")[0].rstrip(".")
 
     @property
-    def asserted(self) -> tuple[Claim, ...]:
-        """The claims that count."""
-        return tuple(claim for claim in self.claims if claim.asserted)
-
-    @property
     def errors(self) -> tuple[float, ...]:
-        """Of the cells."""
-        return tuple(cell.error for cell in self.cells)
+        """Of the cells that are judged."""
+        return tuple(cell.error for cell in self.cells if not cell.aside)
 
     @property
     def rms_error(self) -> float | None:
-        """Root of the mean square of the errors; None without cells."""
-        return rms(self.errors) if self.cells else None
+        """Root of the mean square of the errors; None without cells that are judged."""
+        return rms(self.errors) if self.errors else None
 
     @property
     def max_error(self) -> float | None:
-        """The largest |error|; None without cells."""
-        return max(abs(error) for error in self.errors) if self.cells else None
+        """The largest |error|; None without cells that are judged."""
+        return max(map(abs, self.errors), default=None)
 
     @property
     def outside(self) -> tuple[Cell, ...]:
-        """Cells beyond the tolerance that no departure explains."""
-        if self.tolerance is None:
-            return ()
-        return tuple(
-            c for c in self.cells if not c.departure and not abs(c.error) <= self.tolerance
-        )
+        """Cells beyond their tolerance."""
+        return tuple(cell for cell in self.cells if cell.verdict == "fails")
 
     @property
     def failed(self) -> tuple[Claim, ...]:
-        """Assertions that do not hold."""
-        return tuple(claim for claim in self.asserted if not claim.holds)
+        """Claims that are judged and do not hold."""
+        return tuple(claim for claim in self.claims if claim.verdict == "fails")
 
     @property
-    def agrees(self) -> bool:
-        """Every cell within the tolerance and every assertion holds."""
-        return not self.outside and not self.failed
+    def parts(self) -> tuple[Cell | Claim, ...]:
+        """What has a verdict."""
+        return (*self.cells, *self.claims)
 
     @property
-    def verdict(self) -> str:
-        """`agrees`, `does not agree`, or `nothing demanded`.
+    def verdict(self) -> Verdict:
+        """`fails` where any cell or claim does, `holds` where any is judged."""
+        found = {part.verdict for part in self.parts}
+        return next((verdict for verdict in VERDICTS if verdict in found), "not judged")
 
-        The last without assertions and without a tolerance on cells.
-        """
-        if not self.asserted and (not self.cells or self.tolerance is None):
-            return "nothing demanded"
-        return "agrees" if self.agrees else "does not agree"
+    @property
+    def outcome(self) -> Counter[str]:
+        """How many cells and claims have each verdict, without those that another item counts."""
+        return Counter(part.verdict for part in self.parts if not part.counted_in)
 
     @property
     def all_departures(self) -> tuple[str, ...]:
-        """In words: the item's own, those of its cells, cells outside, claims that do not hold."""
-        own = list(self.departures)
-        own += [f"{c.row}, {c.column}: {c.departure}" for c in self.cells if c.departure]
+        """The item's own, cells that are not judged, cells outside, claims that do not hold."""
+        asides = Counter(cell.aside for cell in self.cells if cell.aside)
+        own = [
+            *self.departures,
+            *(f"not judged, {n} of the cells: {why}" for why, n in asides.items()),
+        ]
         own += self._outside_in_words()
-        own += [f"{claim.verdict}: {claim.statement}: {claim.figures}" for claim in self.failed]
+        own += [f"fails: {claim.statement}: {claim.figures}" for claim in self.failed]
         return tuple(own)
 
     def _outside_in_words(self) -> list[str]:
@@ -239,7 +253,7 @@ class Item:
             return [words(cell) for cell in self.outside]
         farthest = max(self.outside, key=lambda cell: abs(cell.error))
         return [
-            f"{len(self.outside)} of {len(self.cells)} cells outside the tolerance, the farthest: "
+            f"{len(self.outside)} of {len(self.errors)} cells outside the tolerance, the farthest: "
             f"{words(farthest)}"
         ]
 
@@ -248,23 +262,31 @@ class Item:
         tables = list(self.tables)
         if self.cells:
             rows = tuple(
-                (c.row, c.column, c.published, c.ours, f"{c.error:+.2%}") for c in self.cells
+                (
+                    *(c.row, c.column, c.published, c.ours, f"{c.error:+.2%}"),
+                    *(f"{c.tolerance:.1%}", c.verdict),
+                    c.aside or (c.counted_in and f"counted in {c.counted_in}"),
+                )
+                for c in self.cells
             )
-            tables.insert(
-                0,
-                Table(
-                    "Cells: published and ours",
-                    ("row", "column", "published", "ours", "error"),
-                    rows,
-                ),
+            columns = (
+                "row",
+                "column",
+                "published",
+                "ours",
+                "error",
+                "tolerance",
+                "verdict",
+                "note",
             )
+            tables.insert(0, Table("Cells: published and ours", columns, rows))
         if self.claims:
-            columns = ("claim", "verdict", "figures", "counts")
+            names = ("claim", "holds", "verdict", "figures", "counted in")
             claims = tuple(
-                (c.statement, c.verdict, c.figures, "yes" if c.asserted else "reported")
+                (c.statement, "yes" if c.holds else "no", c.verdict, c.figures, c.counted_in)
                 for c in self.claims
             )
-            tables.append(Table("Claims", columns, claims))
+            tables.append(Table("Claims", names, claims))
         return tuple(tables)
 
     def to_object(self) -> dict[str, Any]:
@@ -274,34 +296,22 @@ class Item:
             "item": self.name,
             "title": self.title,
             "basis": self.basis,
-            "cells": len(self.cells),
-            "assertions": len(self.asserted),
-            "failed_assertions": len(self.failed),
+            "verdict": self.verdict,
+            **{verdict.replace(" ", "_"): self.outcome[verdict] for verdict in VERDICTS},
             "rms_error": self.rms_error,
             "max_error": self.max_error,
-            "agrees": self.agrees,
-            "verdict": self.verdict,
             "departures": list(self.all_departures),
-            "tolerance": self.tolerance,
+            "tolerances": self.why,
             "about": self.about,
-            "claims": [
-                {
-                    "claim": c.statement,
-                    "holds": c.holds,
-                    "figures": c.figures,
-                    "asserted": c.asserted,
-                }
-                for c in self.claims
-            ],
-            "measured": [
-                {
-                    "title": t.title,
-                    "columns": list(t.columns),
-                    "rows": [list(row) for row in t.rows],
-                }
-                for t in self.measured
-            ],
+            "cells": [{**vars(c), "error": c.error, "verdict": c.verdict} for c in self.cells],
+            "claims": [{**vars(c), "verdict": c.verdict} for c in self.claims],
+            "measured": [vars(table) for table in self.measured],
         }
+
+
+def outcome_of(items: Iterable[Item]) -> Counter[str]:
+    """How many cells and claims of several items have each verdict."""
+    return sum((item.outcome for item in items), Counter[str]())
 
 
 def _short(value: float) -> str:
@@ -316,8 +326,13 @@ def rms(errors: Sequence[float]) -> float:
 def read_published(folder: str, name: str) -> list[dict[str, str]]:
     """The rows of `<folder>/published/<name>.csv`, column → text.
 
-    Lines with # say where it is printed.
+    Lines with # give the place where it is printed.
     """
-    file = files("conset_papers").joinpath(folder, "published", f"{name}.csv")
+    return read_rows(folder, "published", f"{name}.csv")
+
+
+def read_rows(*path: str) -> list[dict[str, str]]:
+    """The rows of a CSV file of this package, column → text, without comments (#)."""
+    file = files("conset_papers").joinpath(*path)
     with file.open(encoding="utf-8") as lines:
         return list(csv.DictReader(line for line in lines if not line.startswith("#")))

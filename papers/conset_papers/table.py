@@ -1,15 +1,17 @@
-"""The table of items: paper, item, what makes it, in the order of each text.
+"""The table of items: paper, item, its function, in the order of each paper.
 
-What stands in a text's words only has a name of ours. Modules are imported when an item is made.
+What only the prose of a paper contains has a name of ours. Modules are imported when an item is
+made. `expected.csv` contains the duration and the outcome of every item as they were recorded.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 
 from conset.base import unknown_name
-from conset_papers.item import Item
+from conset_papers.item import Item, read_rows
 
 Rows = tuple[tuple[str, str, tuple[str | int, ...]], ...]
 """Of one text, in its order: item, module and function that make it, arguments."""
@@ -27,7 +29,6 @@ CONSET_IWARP: Rows = (
     ("Table 6", "mesh_tables.table_6", ()),
     ("Figure 6", "mesh_tables.figure_6", ()),
     ("Surface router", "basic_tables.surface_router", ()),
-    ("Message passing", "basic_tables.in_flight", ()),
 )
 
 WANG_RANKA: Rows = (
@@ -86,12 +87,25 @@ BOKHARI_NICOL: Rows = (
 )
 
 PAPERS = {
-    "conset": ("conset_iwarp", CONSET_IWARP),
-    "wang-ranka": ("wang_ranka", WANG_RANKA),
-    "thakur": ("thakur", THAKUR),
-    "bokhari-nicol": ("bokhari_nicol", BOKHARI_NICOL),
+    "conset": ("conset_iwarp", CONSET_IWARP, ""),
+    "wang-ranka": (
+        "wang_ranka",
+        WANG_RANKA,
+        "Wang and Ranka, *Scheduling of Unstructured Communication on the Intel iPSC/860*",
+    ),
+    "thakur": (
+        "thakur",
+        THAKUR,
+        "Thakur, Choudhary and Fox, complete exchange on a wormhole-routed mesh (1993)",
+    ),
+    "bokhari-nicol": (
+        "bokhari_nicol",
+        BOKHARI_NICOL,
+        "Bokhari and Nicol, *Balancing Contention and Synchronization on the Intel Paragon* (1997)",
+    ),
 }
-"""Paper as on the command line → its folder here, and its rows."""
+"""Paper as on the command line → its folder here, its rows, and the title of its generated page;
+the page of `conset` is written by hand."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +131,16 @@ class Row:
         item: Item = getattr(found, function)(*self.arguments)
         return item
 
+    @property
+    def expected(self) -> dict[str, str]:
+        """Seconds on a free core, and how many cells and claims fail, hold, are not judged."""
+        return _expected()[self.paper, self.item]
+
+
+@cache
+def _expected() -> dict[tuple[str, str], dict[str, str]]:
+    return {(row.pop("paper"), row.pop("item")): row for row in read_rows("expected.csv")}
+
 
 def table() -> tuple[Row, ...]:
     """All rows, paper after paper, in the order of the texts."""
@@ -129,12 +153,12 @@ def rows_of(paper: str) -> tuple[Row, ...]:
 
 
 def find_rows(paper: str | None = None, item: str | None = None) -> tuple[Row, ...]:
-    """The rows that words of the command line name: all, those of a paper, or one item of it.
+    """The rows named on the command line: `all`, those of a paper, or one item of it.
 
     Raises:
         UsageError: an unknown paper or item; suggests the nearest.
     """
-    if paper is None:
+    if paper in (None, "all"):
         return table()
     if paper not in PAPERS:
         raise unknown_name("paper", paper, PAPERS)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +16,17 @@ import numpy as np
 
 from conset.base import InputError, count_of, replacing
 from conset.report import Heat, picture_charts, plain, save, table_markdown
-from conset_papers.item import BASES, Item, Picture, Table, Value
-from conset_papers.table import slug
+from conset_papers.item import (
+    BASES,
+    VERDICTS,
+    Item,
+    Picture,
+    Table,
+    Value,
+    outcome_of,
+    read_rows,
+)
+from conset_papers.table import PAPERS, rows_of, slug
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,30 +35,12 @@ if TYPE_CHECKING:
 
 
 INDEX = "index.md"
-COLUMNS = ("paper", "item", "shows", "basis", "cells", "rms error", "largest", "claims", "verdict")
+MECHANISMS = ("section", "mechanism", "command", "output", "difference and reason")
+COLUMNS = ("paper", "item", "shows", "basis", "rms error", "largest", *VERDICTS, "verdict")
 INDEX_COLUMNS = (
-    "paper",
-    "item",
-    "shows",
-    "basis",
-    "computed from what",
-    "cells",
-    "rms error",
-    "largest",
-    "claims",
-    "tolerance",
+    *("paper", "item", "shows", "basis", "computed from what", "rms error", "largest"),
+    *VERDICTS,
 )
-VERDICTS = {
-    "does not agree": "Does not agree",
-    "agrees": "Agrees",
-    "nothing demanded": "Nothing demanded: no tolerance on the cells, no claim that counts",
-}
-"""Verdict → heading of the index, in its order: failures first."""
-TOTALS = {
-    "does not agree": "do not agree",
-    "agrees": "agree",
-    "nothing demanded": "with nothing demanded",
-}
 
 
 def write_item(item: Item, folder: Path) -> list[Path]:
@@ -87,6 +79,42 @@ def write_index(items: Sequence[Item], folder: Path) -> Path:
     return path
 
 
+def page_markdown(paper: str) -> str:
+    """The page of a paper in the guide.
+
+    Its mechanisms with a command and a part of its output, differences, and recorded outcomes.
+    """
+    folder, _, title = PAPERS[paper]
+    mechanisms = [
+        (
+            row["section"],
+            row["mechanism"],
+            f"`{row['command']}`",
+            ", ".join(f"`{part}`" for part in row["output"].split("|")),
+            row["difference"],
+        )
+        for row in read_rows(folder, "mechanisms.csv")
+    ]
+    outcomes = [(row.item, *row.expected.values()) for row in rows_of(paper)]
+    lines = [
+        f"# Reproduced: {paper}",
+        "",
+        f"Written by `python -m conset_papers.write docs` from `papers/conset_papers/{folder}`.",
+        "",
+        f"{title}: each mechanism with a command and a part of its output, run in order in one "
+        "folder.",
+        "",
+        "## Mechanisms",
+        *table_markdown(MECHANISMS, mechanisms, range(5)),
+        "",
+        "## Tables and figures",
+        f"`conset reproduce {paper} ITEM`; recorded: seconds on a free core, cells and claims.",
+        "",
+        *table_markdown(("item", "seconds", *VERDICTS), outcomes, (0,)),
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def table_names(item: Item) -> list[str]:
     """File names of the item's tables without suffix: the first has the item's own."""
     titles = [table.title.partition(":")[0] for table in item.all_tables()]
@@ -110,9 +138,11 @@ def picture_errors(item: Item) -> Figure:
     errors = np.full((len(rows), len(columns)), np.nan)
     for cell in item.cells:
         errors[rows.index(cell.row), columns.index(cell.column)] = 100 * abs(cell.error)
-    level = np.inf if item.tolerance is None else 100 * item.tolerance
     labels = [name.replace(" ", "\n") for name in columns]
-    heat = Heat("", "", "", labels, rows, errors, level=level)
+    outside = np.zeros(errors.shape, bool)
+    for cell in item.outside:
+        outside[rows.index(cell.row), columns.index(cell.column)] = True
+    heat = Heat("", "", "", labels, rows, errors, outside)
     return picture_charts(
         [heat],
         title=f"{item.name}: {item.title}",
@@ -157,33 +187,24 @@ def index_markdown(items: Sequence[Item]) -> str:
 
     Then what departs.
     """
-    cells = sum(len(item.cells) for item in items)
-    asserted = [claim for item in items for claim in item.asserted]
-    kept = sum(claim.holds for claim in asserted)
     lines = [
-        "# The four texts, reproduced",
+        "# Reproduction of the four papers",
         "",
-        f"{count_of(len(items), 'item')}: "
-        + ", ".join(
-            f"{sum(item.verdict == verdict for item in items)} {word}"
-            for verdict, word in TOTALS.items()
-        )
-        + f". {cells} cells: a number computed beside a printed one that was not its input.",
-        f"{len(asserted)} claims, each of which could fail: {kept} hold, "
-        f"{len(asserted) - kept} do not.",
+        f"{count_of(len(items), 'item')}. Cells and claims: {format_outcome(items)}.",
+        "",
+        *(f"- {paper}: {text}" for paper, text in outcomes(items).items()),
         "",
         *(f"- *{basis}*: {words}" for basis, words in BASES.items()),
     ]
-    for verdict, heading in VERDICTS.items():
+    for verdict in VERDICTS:
         chosen = [item for item in items if item.verdict == verdict]
         if chosen:
-            lines += ["", f"## {heading}", ""]
+            lines += ["", f"## {verdict.capitalize()}", ""]
             lines += table_markdown(
-                INDEX_COLUMNS, (_index_row(item) for item in chosen), (0, 1, 2, 3, 4, 8)
+                INDEX_COLUMNS, (_index_row(item) for item in chosen), (0, 1, 2, 3, 4)
             )
-    parting = [
-        (item, departure) for item in _failures_first(items) for departure in item.all_departures
-    ]
+    ordered = sorted(items, key=lambda item: VERDICTS.index(item.verdict))
+    parting = [(item, departure) for item in ordered for departure in item.all_departures]
     if parting:
         lines += [
             "",
@@ -194,24 +215,27 @@ def index_markdown(items: Sequence[Item]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _failures_first(items: Sequence[Item]) -> list[Item]:
-    order = list(VERDICTS)
-    return sorted(items, key=lambda item: order.index(item.verdict))
+def outcomes(items: Sequence[Item]) -> dict[str, str]:
+    """Paper → how many of its cells and claims hold, fail and are not judged."""
+    papers = dict.fromkeys(item.paper for item in items)
+    return {p: format_outcome([item for item in items if item.paper == p]) for p in papers}
+
+
+def format_outcome(items: Sequence[Item]) -> str:
+    """`3 fails, 40 holds, 2 not judged`."""
+    found = outcome_of(items)
+    return ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS)
 
 
 def _index_row(item: Item) -> tuple[str, ...]:
-    link = f"[{item.name}]({item.paper}/{slug(item.name)}.md)"
-    allowed = "" if item.tolerance is None or not item.cells else f"{item.tolerance:.3%}"
     return (
         item.paper,
-        link,
+        f"[{item.name}]({item.paper}/{slug(item.name)}.md)",
         plain(item.title),
         item.basis,
         plain(item.derivation),
-        str(len(item.cells)),
         *format_errors(item),
-        format_claims(item),
-        allowed,
+        *(str(item.outcome[verdict]) for verdict in VERDICTS),
     )
 
 
@@ -220,13 +244,6 @@ def format_errors(item: Item) -> tuple[str, str]:
     if item.rms_error is None or item.max_error is None:
         return ("–", "–")
     return (f"{item.rms_error:.1%}", f"{item.max_error:.1%}")
-
-
-def format_claims(item: Item) -> str:
-    """How many of the claims that count hold: `2 of 3 hold`; a dash without any."""
-    if not item.asserted:
-        return "–"
-    return f"{len(item.asserted) - len(item.failed)} of {len(item.asserted)} hold"
 
 
 def items_parts(items: Sequence[Item], folder: Path | None = None) -> list[RenderableType]:
@@ -240,6 +257,7 @@ def items_parts(items: Sequence[Item], folder: Path | None = None) -> list[Rende
 
     parts = _item_parts(items[0]) if len(items) == 1 else []
     parts.append(summary_table(items))
+    parts += [f"{paper}: {text}" for paper, text in outcomes(items).items()]
     for item in items:
         parts += [
             f"[dim]{escape(f'{item.paper}, {item.name}: {said}')}[/]"
@@ -248,6 +266,15 @@ def items_parts(items: Sequence[Item], folder: Path | None = None) -> list[Rende
     if folder is not None:
         parts.append(escape(f"written to {folder}, from {folder / INDEX} on"))
     return parts
+
+
+def list_parts(rows: Sequence[dict[str, str]]) -> list[RenderableType]:
+    """What the terminal shows of recorded items: a table, and what all take together."""
+    total = sum(float(row["seconds"]) for row in rows)
+    return [
+        _rich_table(tuple(rows[0]), [tuple(row.values()) for row in rows]),
+        f"{count_of(len(rows), 'item')}, about {total:.0f} s on a free core: conset reproduce all",
+    ]
 
 
 def _item_parts(item: Item) -> list[RenderableType]:
@@ -263,15 +290,14 @@ def _item_parts(item: Item) -> list[RenderableType]:
 
 def summary_table(items: Sequence[Item]) -> RichTable:
     """One line for each item."""
-    rows = [
+    rows: list[tuple[Value, ...]] = [
         (
             item.paper,
             item.name,
             item.title,
             item.basis,
-            len(item.cells),
             *format_errors(item),
-            format_claims(item),
+            *(item.outcome[verdict] for verdict in VERDICTS),
             item.verdict,
         )
         for item in items
@@ -325,17 +351,8 @@ def format_value(value: Value) -> str:
 
 
 def _verdict(item: Item) -> str:
-    parts = []
-    if item.cells:
-        rms, largest = format_errors(item)
-        allowed = f" (tolerance {item.tolerance:.3%} a cell)" if item.tolerance is not None else ""
-        parts.append(
-            f"{count_of(len(item.cells), 'cell')}, rms error {rms}, largest {largest}{allowed}"
-        )
-    if item.asserted:
-        parts.append(f"claims: {format_claims(item)}")
-    said = f": {'; '.join(parts)}" if parts else ""
-    return f"**{item.verdict.capitalize()}**{said}."
+    errors = "rms error {}, largest {}; ".format(*format_errors(item)) if item.errors else ""
+    return f"**{item.verdict.capitalize()}**: {errors}{format_outcome([item])}. {item.why}".strip()
 
 
 def _make(folder: Path) -> None:
@@ -348,3 +365,9 @@ def _make(folder: Path) -> None:
 def _write(path: Path, text: str) -> None:
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for paper in PAPERS:
+        if PAPERS[paper][2]:
+            _write(Path(sys.argv[1]) / f"{paper}.md", page_markdown(paper))

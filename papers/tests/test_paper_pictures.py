@@ -19,8 +19,8 @@ def test_cells_of_a_permutation_name_their_targets() -> None:
 
 
 def test_errors_of_cells_are_a_map_that_surrounds_what_is_outside_the_tolerance() -> None:
-    cells = (Cell("a", "x", 100, 150), Cell("a", "y", 10, 10), Cell("b", "x", 10, 9.5))
-    item = Item("p", "n", "t", "about", cells=cells, tolerance=0.1, basis="computed")
+    cells = (Cell("a", "x", 100, 150, 0.1), Cell("a", "y", 10, 10), Cell("b", "x", 10, 9.5, 0.1))
+    item = Item("p", "n", "t", "about", cells=cells, why="ours", basis="computed")
     (axes,) = pictures_of(item)[0].draw().axes
     assert sorted(text.get_text() for text in axes.texts) == ["0", "5", "50"]
     assert len(axes.lines) == 4

@@ -28,9 +28,9 @@ from conset_papers.write import write_item
 
 
 def claims(item: Item) -> dict[bool, list[str]]:
-    """Asserted claims by whether they hold."""
+    """Claims that are judged by whether they hold."""
     return {
-        holds: [one.statement for one in item.asserted if one.holds == holds]
+        holds: [one.statement for one in item.claims if one.asserted and one.holds == holds]
         for holds in (True, False)
     }
 
@@ -53,7 +53,7 @@ def test_every_item_of_the_text_has_a_row_in_its_order() -> None:
 
 def test_figure_1_holds_every_route_against_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     item = schedules.figure_1()
-    assert item.agrees, item.all_departures
+    assert item.verdict == "holds", item.all_departures
     assert "240 of 240" in item.claims[0].figures
     assert schedules.row_column(4, 2).tolist() == [4, 5, 6, 2]
     monkeypatch.setattr(schedules, "row_column", lambda source, target: np.array([source, target]))
@@ -79,7 +79,7 @@ def test_figure_2_counts_what_the_axes_say() -> None:
 def test_table_1_is_what_the_preset_predicts() -> None:
     """By pencil: 274 · 3 - 134 = 688 us on 8 x 8; 231 + 0.022 · 15232 = 566.104 us."""
     item = schedules.table_1()
-    assert (item.basis, item.cells, item.verdict) == ("formula", (), "nothing demanded")
+    assert (item.basis, item.cells, item.verdict) == ("formula", (), "not judged")
     assert all(claim.holds for claim in item.claims)
     assert exchange.barrier_us(8) == pytest.approx(688)
     assert exchange.barrier_us(8, of_nodes=True) == pytest.approx(1510)
@@ -139,7 +139,7 @@ def test_new_points_have_the_bounds_of_the_formula() -> None:
 
 def test_figure_3_transposes_the_matrix() -> None:
     item = schedules.figure_3()
-    assert item.agrees
+    assert item.verdict == "holds"
     schedule = conset.compile("alltoall", "mesh:2x2", method="bounded")
     before = np.tile(np.arange(4), (4, 1))
     assert np.array_equal(schedules.moved_blocks(schedule, before), before.T)
@@ -149,7 +149,7 @@ def test_figure_3_transposes_the_matrix() -> None:
 
 def test_figure_4_rows_are_tiles_of_the_compiled_schedule() -> None:
     item = schedules.figure_4()
-    assert item.agrees
+    assert item.verdict == "holds"
     rows = schedules.printed_rows("figure_4")
     assert len(rows) == 22
     assert "22 of 22" in item.claims[0].figures
@@ -169,13 +169,13 @@ def test_a_misread_row_is_found() -> None:
 
 def test_figure_5_is_literally_phases_96_and_97() -> None:
     item = schedules.figure_5()
-    assert item.agrees
-    assert (len(item.cells), len(item.asserted)) == (64, 3)
+    assert item.verdict == "holds"
+    assert (len(item.cells), len(item.claims)) == (64, 3)
     assert "phases 96 + 97 at contention 1, phase 48 at contention 2" in item.claims[0].figures
 
 
 def test_figure_6_collapses() -> None:
-    assert schedules.figure_6().agrees
+    assert schedules.figure_6().verdict == "holds"
 
 
 def test_naive_orders_are_permutations_node_by_node() -> None:
@@ -261,12 +261,13 @@ def test_slices_lie_between_their_bounds_but_on_4_x_4() -> None:
         assert next(
             claim for claim in item.claims if "give the text's bounds back" in claim.statement
         ).holds
-        between = [claim.holds for claim in item.asserted if "bound (2 %" in claim.statement]
-        assert between == [True] * (0 if side == 4 else 2)
+        between = [claim.verdict for claim in item.claims if "bound (2 %" in claim.statement]
+        assert between == ["not judged"] * (0 if side == 4 else 2)
     assert any("agreement between predicted" in statement for statement in claims(found[4])[False])
     (early,) = claims(found[8])[False]  # at (4, 8) it is still within 1 % of the bound
     assert "beyond 4 the time leaves the lower bound" in early
-    assert [claim.holds for claim in found[12].asserted[2:]] == [True, False, False, True]
+    verdicts = [claim.verdict for claim in found[12].claims[2:6]]
+    assert verdicts == ["holds", "fails", "fails", "holds"]
 
 
 def test_figure_15_is_not_what_the_text_says() -> None:

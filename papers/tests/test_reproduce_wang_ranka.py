@@ -52,18 +52,19 @@ SUBJECTS = scheduling.SUBJECTS
 
 
 def failing(item: Item) -> list[str]:
-    return [claim.statement for claim in item.asserted if not claim.holds]
+    return [claim.statement for claim in item.failed]
 
 
-def test_numbers_of_permutations() -> None:
+def test_numbers_of_permutations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """d + log2 d holds at 64 nodes (a mean of 3 may pass it), not at 4,096: 7 against 6."""
+    monkeypatch.setattr(scheduling, "CUBES", (6, 12))
+    monkeypatch.setattr(scheduling, "CUBE_DEGREES", (4,))
     item = scheduling.permutations(seeds=3)
-    assert [
-        label for label in failing(item) if "RS_N needs at most" not in label
-    ] == []  # a mean of 3 may pass it
-    assert [cell.published for cell in item.cells[:5]] == pytest.approx(
-        [6, 11, 20, 37, 53.58], abs=0.01
-    )
-    assert max(cell.ours - cell.published for cell in item.cells[:5]) < 0.5
+    failed = failing(item)
+    assert [label for label in failed if "with any number of nodes" in label]
+    assert [label for label in failed if "RS_N needs at most" not in label] == []
+    assert item.cells == (), "the paper prints no count"
+    assert item.tables[-1].rows[1][3] == pytest.approx(7, abs=0.5)
 
 
 @pytest.mark.texts
@@ -86,25 +87,20 @@ def test_borders_and_regions() -> None:
     assert not beside[
         "beside: AC, rotated order, takes longer than RS_N at every density and size"
     ].holds
-    would = next(text for text in item.departures if text.startswith("What would"))
-    assert "random order: from 15 us a permutation on" in would
-    assert "ascending order: not even at 120 us" in would
     labels = failing(comparison.figure_5(SEEDS, SEEDS))
     assert [
         label for label in labels if "predicted" not in label and "result 1" in label
     ] == result_1
-    assert {cell.row: cell.published for cell in item.cells} == {
-        "AC fastest up to 2^x B": 7,  # 128 B at d = 32, the last of the two
-        "LP fastest above 2^x B": 10,
-    }
 
 
 @pytest.mark.texts
 @pytest.mark.parametrize("figure", [6, 7, 8, 9])
 def test_communication_cost(figure: int) -> None:
-    """All but result 1: AC in ascending order is not first for the smallest messages."""
+    """All but result 1, and the end of Figure 9's axis, which AC passes."""
+    axis = ["the largest time at 128 KiB is at most 8000 ms, where the axis ends"]
     assert failing(comparison.figures_6_to_9(figure, SEEDS)) == [
-        "result 1: AC is fastest for the smallest messages"
+        *(axis if figure == 9 else []),
+        "result 1: AC is fastest for the smallest messages",
     ]
 
 
@@ -140,18 +136,6 @@ def test_other_cases_are_those_that_results_1_and_2_leave() -> None:
     sizes = {d: [SIZES[k] for k in comparison.other_cases(d)] for d in DEGREES}
     assert sizes[4] == sizes[8] == sizes[16] == [size for size in SIZES if size > 1024]
     assert sizes[32] == sizes[48] == [256, 512, 1024]
-
-
-def test_wins_of_ac_are_counted_by_hand() -> None:
-    """A cost of every permutation puts AC before RS_N where its margin is smaller than the cost."""
-    ac = {("AC", d): tuple(1.2 for _ in SIZES) for d in DEGREES}
-    cheap, dear = (
-        {("RS_N", d): tuple(time for _ in SIZES) for d in DEGREES} for time in (1.0, 1.5)
-    )
-    cases = 7 + 4  # 16 B to 1 KiB at d = 4, to 128 B at d = 32
-    assert len(comparison.result_1_cases()) == cases
-    assert comparison.wins(ac, cheap, "AC") == (0, 0)
-    assert comparison.wins(ac, dear, "AC") == (cases, 4 * len(DEGREES))
 
 
 def test_every_algorithm_is_compiled_as_stated() -> None:

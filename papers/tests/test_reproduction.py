@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ import pytest
 from conset.base import UsageError
 from conset.cli.main import run
 from conset_papers import Cell, Claim, Item, Row, Table, find_rows, table
-from conset_papers.table import slug
-from conset_papers.write import item_markdown, table_csv, write_index, write_item
+from conset_papers.item import VERDICTS, read_rows
+from conset_papers.table import PAPERS, slug
+from conset_papers.write import item_markdown, page_markdown, table_csv, write_index, write_item
 
 HOLDS = Claim("naive loses", True, "3.1 against 2.9 ms")
 FAILS = Claim("lp wins", False, "4 against 3 ms")
@@ -26,58 +28,61 @@ def item(**changes: object) -> Item:
         "basis": "computed",
         "about": "Times of compiled schedules. By model circuit.",
     }
-    return Item(**{**words, "cells": (Cell("a", "x", 100, 110), Cell("b", "x", 50, 50)), **changes})  # type: ignore[arg-type]
+    allowed = changes.pop("allowed", 0.1)
+    cells = (Cell("a", "x", 100, 110, allowed), Cell("b", "x", 50, 50, allowed))  # type: ignore[arg-type]
+    return Item(**{**words, "cells": cells, "why": "a reason", **changes})  # type: ignore[arg-type]
 
 
 def test_errors_are_relative_and_tolerance_decides() -> None:
-    made = item(tolerance=0.1)
+    made = item(allowed=0.11)
     assert made.max_error == pytest.approx(0.1)
     assert made.rms_error == pytest.approx(0.1 / 2**0.5)
-    assert item(tolerance=0.11).agrees
-    outside = item(tolerance=0.05)
-    assert not outside.agrees
+    assert made.verdict == "holds"
+    outside = item(allowed=0.05)
+    assert (outside.verdict, outside.outcome) == ("fails", {"fails": 1, "holds": 1})
     assert outside.all_departures == ("a, x: 110 against 100 (+10.0%)",)
+    with pytest.raises(ValueError, match="a reason for the tolerances is required"):
+        item(why="")
+    assert item(cells=(Cell("a", "x", 1, 1.0001),), why="").verdict == "fails", "exact without one"
 
 
 def test_many_cells_outside_are_counted_and_the_farthest_is_named() -> None:
     cells = tuple(Cell(str(k), "x", 100, 110 + k) for k in range(9))
-    assert item(cells=cells, tolerance=0.0).all_departures == (
+    assert item(cells=cells).all_departures == (
         "9 of 9 cells outside the tolerance, the farthest: 8, x: 118 against 100 (+18.0%)",
     )
-    assert len(item(cells=cells[:8], tolerance=0.0).all_departures) == 8
+    assert len(item(cells=cells[:8]).all_departures) == 8
 
 
-def test_a_departure_counts_for_no_tolerance_but_is_told() -> None:
-    made = item(cells=(Cell("a", "x", 100, 150, departure="misprint"),), tolerance=0.0)
-    assert made.agrees
-    assert made.all_departures == ("a, x: misprint",)
+def test_a_cell_that_was_fitted_is_not_judged_and_counts_for_no_error() -> None:
+    made = item(cells=(Cell("a", "x", 100, 150, aside="fitted"), Cell("a", "y", 2, 2)))
+    assert (made.verdict, made.max_error) == ("holds", 0)
+    assert made.outcome == {"not judged": 1, "holds": 1}
+    assert made.all_departures == ("not judged, 1 of the cells: fitted",)
 
 
-def test_claims_decide_where_they_are_asserted() -> None:
-    assert item(claims=(HOLDS,)).agrees
-    assert not item(claims=(HOLDS, FAILS)).agrees
+def test_a_number_of_several_tables_is_judged_in_each_and_counted_in_one() -> None:
+    made = item(cells=(Cell("a", "x", 100, 150, counted_in="Table 1"),))
+    assert (made.verdict, made.outcome.total()) == ("fails", 0)
+
+
+def test_claims_decide_where_they_are_judged() -> None:
     reported = Claim(FAILS.statement, False, FAILS.figures, asserted=False)
-    assert item(claims=(HOLDS, reported)).agrees
-    alone = item(cells=(), claims=(HOLDS, FAILS))
-    assert (alone.max_error, alone.failed) == (None, (FAILS,))
+    verdicts = [
+        item(cells=(), claims=claims).verdict
+        for claims in ((HOLDS,), (HOLDS, FAILS), (HOLDS, reported), (reported,))
+    ]
+    assert verdicts == ["holds", "fails", "holds", "not judged"]
+    assert item(cells=(), claims=(HOLDS, FAILS)).failed == (FAILS,)
     with pytest.raises(ValueError, match="at least one cell"):
         item(cells=())
-
-
-def test_verdict_says_when_nothing_is_demanded() -> None:
-    assert item().verdict == "nothing demanded"
-    assert item(tolerance=0.2).verdict == "agrees"
-    assert item(tolerance=0.0).verdict == "does not agree"
-    reported = Claim(FAILS.statement, False, FAILS.figures, asserted=False)
-    assert item(cells=(), claims=(reported,)).verdict == "nothing demanded"
-    assert item(claims=(FAILS,)).verdict == "does not agree"
 
 
 def test_basis_is_said_and_what_is_transcribed_has_no_errors() -> None:
     assert item_markdown(item()).splitlines()[2] == "*Compiled and simulated.*"
     assert (
         item_markdown(item(basis="formula")).splitlines()[2]
-        == "*Formula of the text on its constants.*"
+        == "*Formula of the paper on its constants.*"
     )
     copied = item(cells=(), basis="transcribed", tables=(Table("As printed", ("size",), ((1,),)),))
     assert item_markdown(copied).splitlines()[2] == "*Transcribed.*"
@@ -120,45 +125,73 @@ def test_markdown_csv_and_picture_of_an_item(tmp_path: Path) -> None:
     assert "**Does not agree**" in text
     assert "![Table 9: times](table-9.svg)" in text
     index = write_index([made], tmp_path).read_text()
-    assert "1 item: 1 do not agree, 0 agree, 0 with nothing demanded" in index
-    assert "does not hold: lp wins" in index
+    assert "1 item. Cells and claims: 1 fails, 2 holds, 0 not judged." in index
+    assert "- fails: lp wins" in text
 
 
-def test_the_index_has_failures_first_and_counts_cells_apart_from_claims(tmp_path: Path) -> None:
+def test_the_index_has_failures_first_and_one_outcome_for_each_paper(tmp_path: Path) -> None:
     items = [
-        item(name="Good", tolerance=0.2),
-        item(name="Shown"),
-        item(name="Bad", claims=(HOLDS, FAILS)),
+        item(name="Good", allowed=0.2),
+        item(name="Shown", cells=(), claims=(Claim("a", True, "b", asserted=False),)),
+        item(name="Bad", allowed=0.2, claims=(HOLDS, FAILS)),
     ]
     text = write_index(items, tmp_path).read_text()
     assert text.index("[Bad]") < text.index("[Good]") < text.index("[Shown]")
-    assert "6 cells" in text
-    assert "2 claims, each of which could fail: 1 hold, 1 do not" in text
+    assert "- thakur: 1 fails, 5 holds, 1 not judged" in text
     row = next(line for line in text.splitlines() if "[Bad]" in line)
-    assert row.split(" | ")[3:] == [
-        "computed",
-        "Times of compiled schedules",
-        "2",
-        "7.1%",
-        "10.0%",
-        "1 of 2 hold",
-        " |",
+    assert row.strip("| ").split(" | ")[3:] == [
+        *("computed", "Times of compiled schedules", "7.1%", "10.0%", "1", "3", "0"),
     ]
+
+
+def test_without_a_paper_the_command_lists_durations_and_outcomes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["reproduce", "--json"]) == 0
+    body = json.loads(capsys.readouterr().out)
+    assert [(one["paper"], one["item"]) for one in body["items"]] == [
+        (row.paper, row.item) for row in table()
+    ]
+    assert find_rows("all") == table()
+
+
+@pytest.mark.parametrize("paper", [paper for paper in PAPERS if PAPERS[paper][2]])
+def test_every_command_of_a_paper_s_page_prints_what_the_page_has(
+    paper: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    wrong = []
+    for row in read_rows(PAPERS[paper][0], "mechanisms.csv"):
+        run(shlex.split(row["command"])[1:])
+        printed = "".join(capfd.readouterr())
+        if not all(part in printed for part in row["output"].split("|")):
+            wrong.append(f"{row['command']}: not all of {row['output']} in\n{printed}")
+    assert wrong == []
+    page = Path(__file__).resolve().parents[2] / "docs" / f"{paper}.md"
+    assert page.read_text() == page_markdown(paper)
+
+
+@pytest.mark.parametrize("name", ["Figure 3", "Figure 5", "Table 2"])
+def test_recorded_outcomes_are_those_of_the_run(name: str) -> None:
+    (row,) = find_rows("bokhari-nicol", name)
+    found = row.make().outcome
+    assert {verdict: int(row.expected[verdict]) for verdict in VERDICTS} == {
+        verdict: found[verdict] for verdict in VERDICTS
+    }
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["reproduce", "bokhari-nicol", "table2", "-o", str(tmp_path / "new"), "--json"]) == 0
     body = json.loads(capsys.readouterr().out)
     (made,) = body["items"]
-    assert body["schema"] == "conset/reproduce@1"
-    assert (made["paper"], made["item"], made["cells"], made["agrees"]) == (
-        "bokhari-nicol",
-        "Table 2",
-        21,
-        True,
-    )
+    assert body["schema"] == "conset/reproduce@2"
+    assert (made["paper"], made["item"], len(made["cells"])) == ("bokhari-nicol", "Table 2", 21)
     assert made["rms_error"] == made["max_error"] == 0
-    assert (made["basis"], made["assertions"], made["verdict"]) == ("computed", 1, "agrees")
+    assert [made[key] for key in ("verdict", "fails", "holds", "not_judged")] == ["holds", 0, 21, 1]
     assert (tmp_path / "new" / "index.md").exists()
     assert run(["reproduce", "bokhari"]) == 2
 

@@ -58,6 +58,7 @@ TEXT_ALLOWED = 0.02
 Below by 1/n² more, for messages to itself.
 """
 SERIAL = Setting(in_flight="1")
+FITTED = "; the preset's 3 lanes and 3 in flight were chosen for it, so it is not judged"
 NEAR = 4
 """Link contention up to which the text finds its times close to the lower bound."""
 LEAST = 16
@@ -212,9 +213,15 @@ def _between(points: list[Point]) -> list[Claim]:
         Claim(
             "section 7: no time drops below the lower bound (2 %, and 1/n² for messages to itself)",
             not low,
-            label,
+            label + FITTED,
+            asserted=False,
         ),
-        Claim("section 7: no time crosses the upper bound (2 %)", not high, top),
+        Claim(
+            "section 7: no time crosses the upper bound (2 %)",
+            not high,
+            top + FITTED,
+            asserted=False,
+        ),
     ]
 
 
@@ -278,7 +285,9 @@ def _claims_larger(points: list[Point]) -> list[Claim]:
             f"section 7: the least time is at link contention {least}{nearest}{similar}",
             best.pair.link == least,
             f"at {best.pair.label}: "
-            + ", ".join(f"{p.pair.link}: {p.time:.1f} ms" for p in usable),
+            + ", ".join(f"{p.pair.link}: {p.time:.1f} ms" for p in usable)
+            + (FITTED if side == 8 else ""),
+            asserted=side != 8,
         ),
         _careful(points),
     ]

@@ -36,9 +36,12 @@ from conset_papers.thakur.times import (
     Seconds,
     Time,
     by_table,
+    column_of,
     describe_worst,
     draw_errors,
     error,
+    fitted_words,
+    fold_without,
     grouped,
     held_out,
     held_out_table,
@@ -87,11 +90,16 @@ def winner_counts() -> Item:
             format_size(gen.bytes),
             gen.seconds / rival.seconds,
             ours[gen] / ours[rival],
+            aside="a ratio of two printed times, which Tables 2 to 6 judge",
         )
         for tables in RIVALS.values()
         for gen, rival in pairs(*tables)
     )
-    claims = tuple(_skilled(name, tables, ours) for name, tables in RIVALS.items())
+    claims = tuple(
+        claim
+        for name, tables in RIVALS.items()
+        for claim in (_clear(name, tables, ours), _skilled(name, tables, ours))
+    )
     return Item(
         "thakur",
         "Winners",
@@ -99,9 +107,16 @@ def winner_counts() -> Item:
         WINNERS_ABOUT,
         cells=cells,
         claims=claims,
-        tables=(_models(),),
+        tables=(_models(), _drift()),
         pictures=(Picture(_winners_draw),),
         departures=(
+            "GEN or PEX-GEN-SHIFT on 16x14 and 16x30, where print has SHIFT ahead in 9 of 10: in "
+            "most the simulation has GEN ahead. GEN is too fast because its processors drift "
+            "apart: under sync local nothing but a receive keeps them together, so that steps "
+            "overlap and a step loads its links less than counted, where SHIFT's exchanges keep "
+            "processors together. With a free barrier after 2, 8 or 32 steps the order is the "
+            "printed one (table Drift). Lanes, exchange_weight, the place of the receive overhead, "
+            "one processor for both and copies of early messages leave the order as it is",
             f"GEN or PEX, wrong: {_missed(ours)}",
             "times closer than about 20 % decide no winner: no model is that exact",
         ),
@@ -109,17 +124,24 @@ def winner_counts() -> Item:
     )
 
 
+def _clear(name: str, tables: tuple[int, int], ours: Seconds) -> Claim:
+    hits = _right(ours, tables, WINNERS_CLOSE)
+    return Claim(
+        f"{name}: the faster one in print is faster in the simulation, where printed times differ "
+        "by more than 20 %",
+        all(hits),
+        f"{sum(hits)} of {len(hits)}",
+    )
+
+
 def _skilled(name: str, tables: tuple[int, int], ours: Seconds) -> Claim:
     right = _right(ours, tables)
     return Claim(
-        f"beyond the text: {name}: the simulation tells more than always naming "
-        f"{constant_name(tables)}",
+        f"beside: {name}: the simulation knows more than always naming {constant_name(tables)}",
         skill(ours, tables) > 0,
         f"skill {skill(ours, tables):+.2f}: right in {sum(right)} of {len(right)} pairs, "
-        "always naming "
-        f"{constant_name(tables)} in {constant_right(tables)}; where printed times differ by "
-        "more than 20 %: "
-        f"{_clear(ours, tables)}",
+        f"always naming {constant_name(tables)} in {constant_right(tables)}",
+        asserted=False,
     )
 
 
@@ -182,11 +204,6 @@ def _apart(gen: Time, rival: Time) -> float:
     return max(gen.seconds / rival.seconds, rival.seconds / gen.seconds)
 
 
-def _clear(ours: Seconds, tables: tuple[int, int]) -> str:
-    hits = _right(ours, tables, WINNERS_CLOSE)
-    return f"{sum(hits)} of {len(hits)}"
-
-
 def _missed(ours: Seconds) -> str:
     wrong = [
         (gen, rival)
@@ -236,12 +253,29 @@ def _models() -> Table:
     )
 
 
+DRIFT: Mesh = (16, 14)
+
+
+def _drift() -> Table:
+    """GEN over PEX-GEN-SHIFT by how far apart processors may be."""
+    both = [pair for pair in pairs(*SHIFT) if pair[0].mesh == DRIFT]
+    settings = fitted_words()[fold_without(column_of(both[0][0]))]
+    rows: list[tuple[Value, ...]] = [("printed", *(a.seconds / b.seconds for a, b in both))]
+    for sync in (SYNC, "barrier:32", "barrier:8", "barrier:2", "barrier"):
+        ours = simulate_times([time for pair in both for time in pair], settings, sync)
+        rows.append((f"sync {sync}", *(ours[a] / ours[b] for a, b in both)))
+    columns = ("", *(format_size(gen.bytes) for gen, _ in both))
+    return Table(
+        f"Drift: time of GEN over that of PEX-GEN-SHIFT, {mesh_word(DRIFT)}", columns, tuple(rows)
+    )
+
+
 def _figures(ours: Seconds, tables: tuple[int, int]) -> tuple[str | float, ...]:
-    right = _right(ours, tables)
+    right, clear = _right(ours, tables), _right(ours, tables, WINNERS_CLOSE)
     return (
         f"{sum(right)} of {len(right)}",
         round(skill(ours, tables), 2),
-        _clear(ours, tables),
+        f"{sum(clear)} of {len(clear)}",
         round(skill(ours, tables, WINNERS_CLOSE), 2),
     )
 
@@ -288,16 +322,21 @@ TITLES = {
     5: "GEN, powers of two",
     6: "GEN, other meshes",
 }
-TABLES_RMS = 0.15
-"""What is demanded of each table's 25 cells."""
+CELL = 0.15
+"""Largest |error| of a cell, beside the rounding of its print."""
+DIGIT_S = 0.0005
+"""Half of the last printed digit."""
+WHY = (
+    "Tolerance of a cell: 15 % and half of the last printed digit (12.5 % of the least time), as "
+    "the paper's own model with six parameters, fitted to these times, is off by as much (rms)."
+)
 ALONE = {
     (
         2,
         (8, 8),
         1024,
     ): "this printed time stands alone in the text: 4 KiB take less than twice as long "
-    "there (2.9 to "
-    "3.7 times on the other meshes of Table 2), GEN takes 0.042 s; not counted in this table's rms"
+    "there (2.9 to 3.7 times on the other meshes of Table 2), GEN takes 0.042 s"
 }
 """Cells that contradict their neighbours in the text itself."""
 
@@ -312,6 +351,7 @@ def tables(number: int) -> Item:
             format_size(t.bytes),
             t.seconds,
             ours[t],
+            CELL + DIGIT_S / t.seconds,
             ALONE.get((number, t.mesh, t.bytes), ""),
         )
         for t in times
@@ -331,7 +371,8 @@ def tables(number: int) -> Item:
         f"times of {name}, simulated by wormhole",
         about,
         cells=cells,
-        claims=tuple(_tables_claims(number, times, ours)),
+        claims=_tables_claims(number, times, ours),
+        why=WHY,
         tables=(_rows_beside(number, times, ours),),
         pictures=(Picture(lambda: _tables_draw(number, times, ours)),),
         departures=(f"furthest off: {describe_worst(times, ours, 3)}",),
@@ -340,28 +381,19 @@ def tables(number: int) -> Item:
 
 
 def _tables_claims(number: int, times: tuple[Time, ...], ours: Seconds) -> tuple[Claim, ...]:
-    sound = [time for time in times if (number, time.mesh, time.bytes) not in ALONE]
-    error_of_all = rms_error(times, ours)
-    beside = (
-        "" if len(sound) == len(times) else f"; {error_of_all:.1%} with the cell that stands alone"
-    )
-    preset, formula = simulated_table(number), predicted_table(number)
-    return (
+    models = {
+        "the simulation, on machine sizes that it was not fitted to": ours,
+        "the preset, in sample": simulated_table(number),
+        "conset's prediction formula, which knows no blocked paths": predicted_table(number),
+    }
+    return tuple(
         Claim(
-            f"beyond the text: rms error at most {TABLES_RMS:.0%} on machine sizes that were "
-            "not fitted to",
-            rms_error(sound, ours) <= TABLES_RMS,
-            f"{rms_error(sound, ours):.1%} over {len(sound)} cells{beside}; mean "
-            f"{mean_error(times, ours):+.1%}; the "
-            f"preset, in sample, {rms_error(times, preset):.1%}",
-        ),
-        Claim(
-            f"beside it: conset's prediction formula within {TABLES_RMS:.0%} (rms) too",
-            rms_error(times, formula) <= TABLES_RMS,
-            f"{rms_error(times, formula):.1%}, mean {mean_error(times, formula):+.1%}: it knows "
-            "no blocked paths",
+            f"beside: rms error at most {CELL:.0%} by {name}",
+            rms_error(times, seconds) <= CELL,
+            f"{rms_error(times, seconds):.1%}, mean {mean_error(times, seconds):+.1%}",
             asserted=False,
-        ),
+        )
+        for name, seconds in models.items()
     )
 
 
@@ -435,8 +467,6 @@ def _tables_draw(number: int, times: tuple[Time, ...], ours: Seconds) -> Figure:
     )
 
 
-PRESET_RMS = 0.13
-MEAN = 0.12
 SIMULATION_ABOUT = (
     "The Delta's preset against the 125 times of Tables 2 to 6 that it was fitted to: in sample, "
     "so that no cell "
@@ -494,32 +524,18 @@ def simulation() -> Item:
 
 
 def _simulation_claims(ours: Seconds) -> tuple[Claim, ...]:
+    """In sample, and so not judged."""
     times = printed()
     found = rms_error(times, ours)
-    means = {
-        ranks: mean_error(group, ours)
-        for ranks, group in grouped(times, lambda time: time.ranks).items()
-    }
-    label = ", ".join(f"{ranks}: {mean:+.1%}" for ranks, mean in means.items())
+    others = [rms_error(times, other.seconds) for other in (fit(), fit_six())]
     return (
         Claim(
-            f"beyond the text: in sample, rms error over the 125 times at most {PRESET_RMS:.0%}",
-            found <= PRESET_RMS,
-            f"{found:.1%}, mean {mean_error(times, ours):+.1%}",
-        ),
-        Claim(
-            "beyond the text: in sample, no number of processors off by more than "
-            f"{MEAN:.0%} in the mean",
-            max(abs(mean) for mean in means.values()) <= MEAN,
-            label,
-        ),
-        Claim(
-            "beyond the text: closer than the text's model with three and with six parameters, "
+            "beside, in sample: closer than the paper's model with three and with six parameters, "
             "fitted to the same",
-            found < min(rms_error(times, fit().seconds), rms_error(times, fit_six().seconds)),
-            f"{found:.1%} against {rms_error(times, fit().seconds):.1%} and "
-            f"{rms_error(times, fit_six().seconds):.1%}; conset's own formula "
-            f"{rms_error(times, predicted()):.1%}",
+            found < min(others),
+            f"rms {found:.1%}, mean {mean_error(times, ours):+.1%}, against {others[0]:.1%} and "
+            f"{others[1]:.1%}; conset's own formula {rms_error(times, predicted()):.1%}",
+            asserted=False,
         ),
     )
 

@@ -21,11 +21,9 @@ it writes `fitted/delta.csv`, read here.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +34,7 @@ from conset.base import Ints32, format_size
 from conset.machine import Machine, with_settings
 from conset.report import Line, Panel, picture_charts
 from conset.schedule import Schedule, phase_loads
-from conset_papers.item import Claim, read_published, rms
+from conset_papers.item import Claim, read_published, read_rows, rms
 from conset_papers.parallel import on_threads
 
 if TYPE_CHECKING:
@@ -351,9 +349,7 @@ def outside(fold: Fold) -> tuple[Time, ...]:
 @lru_cache
 def fitted_words() -> dict[Fold, str]:
     """Fold → words for `--set`."""
-    file = files("conset_papers").joinpath("thakur", "fitted", "delta.csv")
-    with file.open(encoding="utf-8") as lines:
-        rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    rows = read_rows("thakur", "fitted", "delta.csv")
     return {tuple(int(part) for part in row["columns"].split()): row["words"] for row in rows}
 
 

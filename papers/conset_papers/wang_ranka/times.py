@@ -21,7 +21,13 @@ from conset_papers.item import read_published
 from conset_papers.parallel import on_threads
 
 MACHINE = "ipsc860:64"
-MODEL = "circuit"
+MODELS = {
+    MACHINE: "circuit",
+    "delta:8x8": "wormhole",
+    "paragon:8x8": "wormhole",
+    "iwarp:8x8": "wormhole",
+}
+"""Machine of 64 nodes → model that it is simulated by; the first is the paper's."""
 DEGREES = (4, 8, 16, 32, 48)
 """Densities d of the text's test sets."""
 SIZES = tuple(1 << k for k in range(4, 18))
@@ -111,6 +117,7 @@ def simulated(
     *,
     setting: str = "",
     seeds: int = SEEDS,
+    machine: str = MACHINE,
 ) -> Times:
     """Simulated times of `algorithms`.
 
@@ -119,10 +126,13 @@ def simulated(
         degrees: densities.
         setting: words as after `--set`, changing the machine for all.
         seeds: drawings of each density.
+        machine: key of `MODELS`.
     """
     todo = [(algorithm, degree) for algorithm in algorithms for degree in degrees]
     found = on_threads(
-        lambda one: _simulated(one[0], one[1], setting, seeds), todo, cost=lambda one: float(one[1])
+        lambda one: _simulated(one[0], one[1], setting, seeds, machine),
+        todo,
+        cost=lambda one: float(one[1]),
     )
     return {
         (algorithm.name, degree): times
@@ -155,13 +165,15 @@ def predicted(
 
 
 @cache
-def _simulated(algorithm: Algorithm, degree: int, setting: str, seeds: int) -> tuple[float, ...]:
-    machine = _machine(setting)
+def _simulated(
+    algorithm: Algorithm, degree: int, setting: str, seeds: int, name: str
+) -> tuple[float, ...]:
+    machine = _machine(setting, name)
 
     def time_s(schedule: Schedule) -> float:
-        return conset.simulate(schedule, machine, model=MODEL).time_s
+        return conset.simulate(schedule, machine, model=MODELS[name]).time_s
 
-    return _mean_times(algorithm, degree, seeds, time_s)
+    return _mean_times(algorithm, degree, seeds, time_s, name)
 
 
 @cache
@@ -178,28 +190,32 @@ def _predicted(
 
 
 def _mean_times(
-    algorithm: Algorithm, degree: int, seeds: int, time_s: Callable[[Schedule], float]
+    algorithm: Algorithm,
+    degree: int,
+    seeds: int,
+    time_s: Callable[[Schedule], float],
+    name: str = MACHINE,
 ) -> tuple[float, ...]:
     """Means over drawings of the time at each of `SIZES` [s]."""
     rows = [
-        [time_s(resized(compiled(algorithm, degree, seed), size)) for size in SIZES]
+        [time_s(resized(compiled(algorithm, degree, seed, name), size)) for size in SIZES]
         for seed in range(seeds)
     ]
     return tuple(float(mean) for mean in np.mean(rows, axis=0))
 
 
 @cache
-def _machine(setting: str) -> Machine:
-    machine = conset.load_machine(MACHINE)
+def _machine(setting: str, name: str = MACHINE) -> Machine:
+    machine = conset.load_machine(name)
     return with_settings(machine, setting) if setting else machine
 
 
 @cache
-def compiled(algorithm: Algorithm, degree: int, seed: int) -> Schedule:
+def compiled(algorithm: Algorithm, degree: int, seed: int, name: str = MACHINE) -> Schedule:
     """The schedule of one drawing, regular both ways, with messages of one byte."""
-    pattern = conset.load_pattern(f"random:degree={degree},size=1", MACHINE, seed=seed)
+    pattern = conset.load_pattern(f"random:degree={degree},size=1", name, seed=seed)
     schedule = conset.compile(
-        pattern, _machine(""), method=algorithm.method, sync=algorithm.sync, seed=seed
+        pattern, _machine("", name), method=algorithm.method, sync=algorithm.sync, seed=seed
     )
     return replace(schedule, message=schedule.message[_send_order(schedule, algorithm.order, seed)])
 

@@ -1,6 +1,6 @@
 """`conset reproduce`.
 
-The tables, figures and claims of the four texts, made again by the pipeline.
+Reproduction of the tables, figures and claims of the four papers by the pipeline.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import conset
 from conset import _core
 from conset.base import STOPPED, UnavailableError, UsageError, counted, interruptible
 from conset.cli import options as o
-from conset.cli.output import print_json, print_parts, progress
+from conset.cli.output import print_json, print_note, print_parts, progress
 from conset.report import require_matplotlib
 from conset.schedule import Manifest
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PaperArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="[PAPER]", help="conset, wang-ranka, thakur or bokhari-nicol; else all."
+        metavar="[PAPER]", help="conset, wang-ranka, thakur, bokhari-nicol or all; else a list."
     ),
 ]
 ItemArgument = Annotated[
@@ -50,15 +50,22 @@ def command(
     output: FolderOption = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Reproduce the four texts.
+    """Reproduce the four papers.
 
-    Every table and figure from the pipeline, with the error of each cell.
+    Every table and figure from the pipeline, with the error of each cell. Without a paper, list
+    the items with their duration and recorded outcome.
     """
     find_papers()
     from conset_papers import find_rows
-    from conset_papers.write import items_parts
+    from conset_papers.write import items_parts, list_parts
 
     rows = find_rows(paper, item)
+    if paper is None and output is None:
+        known = [{"paper": row.paper, "item": row.item, **row.expected} for row in rows]
+        if json:
+            print_json("conset/reproduce-list@1", {"items": known}, Manifest("conset reproduce"))
+        print_parts(list_parts(known), json)
+        return
     if output is not None:
         if output.exists() and not output.is_dir():  # before anything is computed
             raise UsageError(f"-o {output}: must be a folder, is a file")
@@ -68,7 +75,7 @@ def command(
     if json:
         command = " ".join(["conset reproduce", *(word for word in (paper, item) if word)])
         body = {"items": [made.to_object() for made in items], "stopped_early": stopped}
-        print_json("conset/reproduce@1", body, Manifest(command=command))
+        print_json("conset/reproduce@2", body, Manifest(command=command))
     print_parts(items_parts(items, output), json)
     if stopped:
         raise typer.Exit(STOPPED)
@@ -90,20 +97,21 @@ def find_papers() -> None:
 
 
 def make(rows: Sequence[Row], folder: Path | None) -> list[Item]:
-    """The items of `rows`, each written as soon as it is made, then the index.
+    """The items of `rows`, each written and reported as soon as it is made, then the index.
 
     After Ctrl-C those made before it.
 
     Raises:
         KeyboardInterrupt: Ctrl-C before the first was made.
     """
-    from conset_papers.write import write_index, write_item
+    from conset_papers.write import format_outcome, write_index, write_item
 
     items: list[Item] = []
     try:
         with interruptible():
             for k, row in enumerate(counted(rows)):
-                with progress(f"{row.paper} {row.item} ({k + 1} of {len(rows)})"):
+                label = f"{row.paper} {row.item} ({k + 1} of {len(rows)})"
+                with progress(f"{label}, about {row.expected['seconds']} s"):
                     made = row.make()
                     if _core.stop_asked():
                         # what a search gives that was cut short is no reproduction
@@ -111,6 +119,8 @@ def make(rows: Sequence[Row], folder: Path | None) -> list[Item]:
                     items.append(made)
                     if folder is not None:
                         write_item(made, folder)
+                    if len(rows) > 1:
+                        print_note(f"{label}: {format_outcome([made])}")
     except KeyboardInterrupt:
         if not items:
             raise
