@@ -115,7 +115,7 @@ def winner_counts() -> Item:
             "apart: under sync local nothing but a receive keeps them together, so that steps "
             "overlap and a step loads its links less than counted, where SHIFT's exchanges keep "
             "processors together. With a free barrier after 2, 8 or 32 steps the order is the "
-            "printed one (table Drift). Lanes, exchange_weight, the place of the receive overhead, "
+            "printed one from 1 KiB on (table Drift). Lanes, exchange_weight, the place of the receive overhead, "
             "one processor for both and copies of early messages leave the order as it is",
             f"GEN or PEX, wrong: {_missed(ours)}",
             "times closer than about 20 % decide no winner: no model is that exact",
@@ -125,12 +125,13 @@ def winner_counts() -> Item:
 
 
 def _clear(name: str, tables: tuple[int, int], ours: Seconds) -> Claim:
-    hits = _right(ours, tables, WINNERS_CLOSE)
+    sound = {t: s for t, s in ours.items() if (t.table, t.mesh, t.bytes) not in ALONE}
+    hits = _right(sound, tables, WINNERS_CLOSE)
     return Claim(
         f"{name}: the faster one in print is faster in the simulation, where printed times differ "
         "by more than 20 %",
         all(hits),
-        f"{sum(hits)} of {len(hits)}",
+        f"{sum(hits)} of {len(hits)}, the printed time that stands alone (Table 2) left out",
     )
 
 
