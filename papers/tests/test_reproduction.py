@@ -122,7 +122,7 @@ def test_markdown_csv_and_picture_of_an_item(tmp_path: Path) -> None:
         assert [row["ours"] for row in csv.DictReader(file)] == ["110", "50"]
     assert table_csv(made.tables[0]) == "size,time\n1,2.5\n2,\n"
     text = item_markdown(made, ["table-9.svg"])
-    assert "**Does not agree**" in text
+    assert "**Fails**" in text
     assert "![Table 9: times](table-9.svg)" in text
     index = write_index([made], tmp_path).read_text()
     assert "1 item. Cells and claims: 1 fails, 2 holds, 0 not judged." in index

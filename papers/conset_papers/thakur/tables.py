@@ -115,8 +115,8 @@ def winner_counts() -> Item:
             "apart: under sync local nothing but a receive keeps them together, so that steps "
             "overlap and a step loads its links less than counted, where SHIFT's exchanges keep "
             "processors together. With a free barrier after 2, 8 or 32 steps the order is the "
-            "printed one from 1 KiB on (table Drift). Lanes, exchange_weight, the place of the receive overhead, "
-            "one processor for both and copies of early messages leave the order as it is",
+            "printed one from 1 KiB on (table Drift). Lanes, exchange_weight, the place of the "
+            "receive overhead, one processor for both and copies of early messages change nothing",
             f"GEN or PEX, wrong: {_missed(ours)}",
             "times closer than about 20 % decide no winner: no model is that exact",
         ),
