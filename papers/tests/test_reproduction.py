@@ -125,7 +125,7 @@ def test_markdown_csv_and_picture_of_an_item(tmp_path: Path) -> None:
     assert "**Fails**" in text
     assert "![Table 9: times](table-9.svg)" in text
     index = write_index([made], tmp_path).read_text()
-    assert "1 item. Cells and claims: 1 fails, 2 holds, 0 not judged." in index
+    assert "1 item. Cells and claims: 2 fails, 1 holds, 0 not judged." in index
     assert "- fails: lp wins" in text
 
 
