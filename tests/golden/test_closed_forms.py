@@ -188,6 +188,34 @@ def test_1_hop_by_size_takes_the_place_of_hop(model: str) -> None:
         assert case.time(model, [[(0, 3, size)]]) == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.parametrize("model", EVERY)
+def test_ranks_of_a_node_start_up_one_after_the_other(model: str) -> None:
+    """Of n ranks of a node each sends to another node.
+
+    The port is busy without a gap where there is no latency; a message alone takes a + `startup`.
+    """
+    light = dict.fromkeys(("inject", "eject"), Steps())
+    case = Case.on(NETWORKS["crossbar"], startup_s=40 * US, per_transfer_s=0.0, **light)
+    assert case.time(model, [[(0, 1, 100)]]) == pytest.approx(case.alone(100, 0) + 40 * US)
+    ranks, busy = np.arange(4), 4 * (40 * US + 100 / case.rate(0))
+    pattern = Pattern.from_messages(ranks, ranks + 4, [100] * 4, 8)
+    schedule = Schedule(
+        pattern,
+        case.machine,
+        "by hand",
+        Limits(),
+        np.array([0, 4]),
+        ranks.astype(np.int32),
+        placement=np.array([0, 0, 0, 0, 1, 2, 3, 4], np.int32),
+    )
+    found = (
+        predict(schedule, sync="none").time_s
+        if model == "formula"
+        else case.played(model, Workload.of_schedule(schedule))
+    )
+    assert found == pytest.approx(3 * US + busy + 2 * US)
+
+
 @pytest.mark.parametrize("size", [16, 1600])
 @pytest.mark.parametrize(("target", "hops"), [(1, 1), (3, 3), (15, 6)])
 def test_1_flit(size: int, target: int, hops: int) -> None:

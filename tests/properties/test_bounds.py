@@ -201,7 +201,8 @@ class ByHand:
         message = schedule.message[k]
         rates = [costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps, *map(self.link_rate, links)]
         once = (
-            costs.per_transfer_s
+            costs.startup_s
+            + costs.per_transfer_s
             + costs.inject.at(size)
             + costs.eject.at(size)
             + len(links) * costs.hop.at(size)
@@ -252,7 +253,7 @@ class ByHand:
         load, between = Counter[int](), Counter[tuple[int, int]]()
         crossing = [m for m in together if m.leaves]
         for m in crossing:
-            work["out", m.ends[0]] += m.size / costs.port_out_Bps
+            work["out", m.ends[0]] += costs.startup_s + m.size / costs.port_out_Bps
             work["in", m.ends[1]] += m.size / costs.port_in_Bps
             if costs.node_Bps < inf:
                 for v in m.ends:
@@ -306,7 +307,8 @@ class ByHand:
         kinds = [("out", m.ends[0]), ("in", m.ends[1]), *(("link", link) for link in m.links)]
         kinds += [("node", v) for v in m.ends if self.costs.node_Bps < inf]
         for kind in kinds:
-            used[kind].add(0, start + m.to_bytes, m.after)
+            starts_up = kind[0] == "out" and self.costs.startup_s
+            used[kind].add(0, start + (m.send if starts_up else m.to_bytes), m.after)
 
     def slots(self, sends: list[tuple[Life, float, float]], begin: float) -> float:
         """When the last of a rank's messages is delivered.

@@ -85,7 +85,16 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "hop_by_size": st.none() | steps(),
     **dict.fromkeys(("port_out_Bps", "port_in_Bps", "node_Bps", "link_Bps", "copy_Bps"), rates),
     **dict.fromkeys(
-        ("hop_s", "jitter_s", "setup_s", "signal_s", "per_transfer_s", "computation_s"), times
+        (
+            "hop_s",
+            "jitter_s",
+            "setup_s",
+            "signal_s",
+            "per_transfer_s",
+            "computation_s",
+            "startup_s",
+        ),
+        times,
     ),
     "exchange_weight": st.floats(0.5, 1),
     "exchange_syncs": st.sampled_from(((), ("ready",), ("local", "ready"), ("none", "barrier"))),

@@ -52,7 +52,9 @@ ADAPTIVE = {
 }
 """Networks on which packets may choose among links."""
 MODELS = ["flow", "wormhole", "circuit", "packet"]
-KNOWN: dict[str, dict[str, Any]] = {"packet": {"node_Bps": np.inf, "preempts": False}}
+KNOWN: dict[str, dict[str, Any]] = {
+    "packet": {"node_Bps": np.inf, "preempts": False, "startup_s": 0.0}
+}
 """What a model asks of a machine."""
 PACKED = (0.0, 0.4, 1.0)
 """The share of messages that are put together from several pieces."""

@@ -47,6 +47,8 @@ MACHINES = {
         "crossbar:4,send_overhead=3us,receive_overhead=2us,processors=shared,setup=1us,signal=2us,"
         "copy=1GB/s",
         "mesh:3x3,overhead=4us,processors=shared,receive=before,eager=1000,signal=1us,copy=1GB/s",
+        "torus:3x3,startup=3us,send_overhead=1us,receive=before,setup=1us,signal=2us",
+        "crossbar:5,startup=3us,port_in=none,port_out=none",
     )
 }
 
@@ -67,7 +69,9 @@ MACHINES["tree"] = tree()
 WEIGHED = {
     name
     for name, machine in MACHINES.items()
-    if not machine.costs.preempts and machine.costs.exchange_weight == 1
+    if not machine.costs.preempts
+    and machine.costs.exchange_weight == 1
+    and not machine.costs.startup_s
 }
 """Where `flow` knows weights by latency."""
 SYNCS = ["none", "local", "ready", "barrier", "barrier:2"]

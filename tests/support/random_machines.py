@@ -99,6 +99,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "packet_B": st.sampled_from([1448.0, 500.0, 90.0]),
     "link_buffers_B": or_none(inf, 1448.0, 4000.0),
     "window_B": or_none(inf, 1448.0, 3000.0),
+    "startup_s": TIMES,
 }
 """How each field of `Costs` is drawn; a new field without a row fails the import."""
 

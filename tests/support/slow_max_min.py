@@ -23,7 +23,7 @@ def max_min(run: Release) -> dict[int, float]:
     0 for those whose receiver's processor is taken.
     """
     rate = dict.fromkeys(run.bytes_left, 0.0)
-    rising = {m for m in run.bytes_left if not run.is_sending(run.receiver[m])}
+    rising = {m for m in run.bytes_left if m < 0 or not run.is_sending(run.receiver[m])}
     uses = {m: _uses(run, m, rising) for m in rising}
     room = {r: _capacity(run, r) for use in uses.values() for r in use}
     room = {r: capacity for r, capacity in room.items() if capacity < inf}
@@ -49,8 +49,10 @@ def most_alone(run: Release, m: int) -> float:
 def _uses(run: Release, m: int, flowing: set[int]) -> dict[Any, float]:
     """What a byte of m counts at every resource.
 
-    ("alone", m): one message takes one unit of width.
+    ("alone", m): one message takes one unit of width. A start-up takes the port out of its node.
     """
+    if m < 0:
+        return {("alone", m): 1.0, ("out", int(run.work.source[~m])): 1.0}
     s, t = int(run.work.source[m]), int(run.work.target[m])
     node = run.costs.exchange_weight if run.partner.get(m) in flowing else 1.0
     links = {("link", link): 1.0 for link in run.links[m]}
@@ -77,6 +79,8 @@ def _is_spread(run: Release) -> bool:
 def _capacity(run: Release, resource: tuple[str, Any]) -> float:
     kind, which = resource
     if kind == "alone":
+        if which < 0:
+            return 1.0 if run.costs.port_out_Bps == inf else inf
         if _is_spread(run):
             return inf  # its parts take wires of their own
         return min((_link(run.machine, link)[0] for link in run.links[which]), default=inf)
@@ -110,5 +114,7 @@ def link_width(machine: Machine, link: tuple[int, int]) -> int:
 def _speed(run: Release, m: int) -> float:
     """How fast a rate rises: alike, or as 1 / latency of the route (of the smallest message)."""
     costs = run.costs
+    if m < 0:
+        return 1.0
     latency = costs.inject.seconds[0] + len(run.links[m]) * costs.hop_s + costs.eject.seconds[0]
     return 1 / latency if run.settings.fairness == "rtt" and latency > 0 else 1.0

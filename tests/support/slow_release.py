@@ -23,7 +23,7 @@ from support.hand_made import route
 from support.slow_max_min import max_min, most_alone
 from support.splitmix import MASK
 
-ENDED, GATE, SIGNAL, RECEIVED, COPIED, HEADER, ARRIVED, STREAM, IDLE = range(9)
+ENDED, GATE, SIGNAL, RECEIVED, COPIED, PORT, HEADER, ARRIVED, STREAM, IDLE = range(10)
 """What happens, in the order in which it does at one time."""
 
 TOGETHER = 1e-10
@@ -81,7 +81,8 @@ class Release:
         self.node_of: dict[int, int] = dict(places)
         self.prepare_receives()
         self.chance = [self.by_chance(m) for m in self.all]
-        self.bytes_left: dict[int, float] = {}  # of those that flow
+        self.bytes_left: dict[int, float] = {}  # of those that flow; ~m: m starts up
+        self.ports: dict[int, list[int]] = defaultdict(list)  # by node: who starts up, who waits
         self.rate: dict[int, float] = {}
         self.now, self.until = 0.0, -1.0
         self.events, self.end = list[tuple[float, int, int, str]](), [inf] * work.messages
@@ -178,7 +179,10 @@ class Release:
             self.now, self.until = time, time * (1 + TOGETHER)
             for m in [m for m, end in ends.items() if end <= self.until]:
                 del self.bytes_left[m]
-                self.at(self.now, ENDED, m)
+                if m < 0:
+                    self.at(self.now, PORT, ~m, "started")
+                else:
+                    self.at(self.now, ENDED, m)
             self.dispatch_batch()
             self.rate = max_min(self)
 
@@ -214,6 +218,8 @@ class Release:
             self.signal_goes_on(which, what)
         elif kind == RECEIVED:
             self.deliver(which)
+        elif kind == PORT:
+            self.at_port(which, what)
         elif kind == HEADER:
             self.header(which)
         elif kind == ARRIVED:
@@ -411,10 +417,25 @@ class Release:
         sent = self.send_on(
             self.sender[m], self.costs.send_overhead.at(self.size[m]) + self.packing(m)
         )
-        if self.leaves[m]:
+        if self.leaves[m] and self.costs.startup_s:
+            self.at(sent, PORT, m, "asks")
+        elif self.leaves[m]:
             self.at(sent + self.delay(m), HEADER, m)
         else:
             self.at(sent + self.size[m] / self.costs.copy_Bps, COPIED, m)
+
+    def at_port(self, m: int, what: str) -> None:
+        """One after the other, each as if bytes flowed out of the node that go nowhere."""
+        port = self.ports[int(self.work.source[m])]
+        if what == "asks":
+            port.append(m)
+        else:
+            port.pop(0)
+            self.at(self.now + self.delay(m), HEADER, m)
+        if port and ~port[0] not in self.bytes_left:
+            rate = self.costs.port_out_Bps
+            self.bytes_left[~port[0]] = self.costs.startup_s * (1.0 if rate == inf else rate)
+            self.rate[~port[0]] = 0.0
 
     def path_is_there(self, m: int) -> None:
         """The end of step 4: a receive is asked for."""

@@ -60,6 +60,8 @@ def slow_sums(problem: BoundProblem, part: int) -> WorkSums:
         Lead(problem.topology.link_slots) if with_links else None,
     )
     paid = costs_of_parts(costs) if problem.split else costs
+    ends = [problem.nodes_of(each) for each in (problem.pattern.source, problem.pattern.target)]
+    sums.out += costs.startup_s * np.bincount(ends[0][ends[0] != ends[1]], minlength=nodes)
     for begin in range(0, problem.pattern.messages, part):
         _add(sums, problem, paid, slice(begin, begin + part))
     return sums
@@ -112,12 +114,13 @@ def _add(sums: WorkSums, problem: BoundProblem, costs: Costs, chunk: slice) -> N
     head, tail = (wait + times.to_bytes)[leaves], times.after[leaves]
     sums.first, sums.last = min(sums.first, float(head.min())), min(sums.last, float(tail.min()))
     source, target, carried = ends[0][leaves], ends[1][leaves], size[leaves].astype(np.float64)
-    for work, lead, at, rate in (
-        (sums.out, sums.leaving, source, costs.port_out_Bps),
-        (sums.into, sums.entering, target, costs.port_in_Bps),
+    to_port = (wait + times.send)[leaves] if costs.startup_s else head
+    for work, lead, at, rate, first in (
+        (sums.out, sums.leaving, source, costs.port_out_Bps, to_port),
+        (sums.into, sums.entering, target, costs.port_in_Bps, head),
     ):
         work += np.bincount(at, carried, topology.nodes) / rate
-        lead.least(at, head, tail)
+        lead.least(at, first, tail)
     if costs.node_Bps < inf:
         weight = problem.exchange_weights(*ends)
         for at in (source, target):

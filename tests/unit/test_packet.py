@@ -108,6 +108,14 @@ def test_what_packets_do_not_know_is_refused(word: str) -> None:
         find_model("packet").simulate(work(machine, (0, 1, 1)), machine, Settings())
 
 
+@pytest.mark.parametrize("model", ["packet", "flit", "connections"])
+def test_models_without_ports_that_start_up_refuse_them(model: str) -> None:
+    machine = network("mesh:3,startup=1us")
+    settings = Settings(sync="barrier" if model == "connections" else "none")
+    with pytest.raises(ConsetError, match=f"{model}: startup of .* must be 0"):
+        find_model(model).simulate(work(machine, (0, 1, 1)), machine, settings)
+
+
 @pytest.mark.parametrize("model", ["flow", "wormhole", "packet", "flit"])
 def test_chance_delays_a_delivery_by_the_same_in_every_schedule(model: str) -> None:
     still, late = (network(f"mesh:4x4,jitter={jitter}") for jitter in ("0us", "200us"))

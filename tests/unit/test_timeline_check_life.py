@@ -100,6 +100,25 @@ def test_a_message_inside_its_node_is_copied_without_latency() -> None:
     assert rules(changed(timeline, 0, left=-1.0), machine, settings) == ["latency"]
 
 
+@pytest.mark.parametrize("model", ["flow", "wormhole"])
+def test_start_ups_and_bytes_of_a_node_share_its_port(model: str) -> None:
+    """Two start-ups of 40 us; the second shares the port with 10 us of bytes after 9 of latency."""
+    work, machine, settings = (
+        trace([(0, 1, 10), (0, 2, 10)], 5),
+        crossbar("startup=40us"),
+        Settings(),
+    )
+    rows = [(0, 20, 69, 89, 99), (0, 40, 119, 129, 139)]
+    timeline = right(work, machine, settings, rows, model)
+    early = changed(timeline, 1, first=-25.0, left=-25.0, end=-25.0)
+    assert rules(early, machine, settings) == ["processor"]
+    machine = crossbar("startup=40us,port_out=none")
+    alone = right(work, machine, settings, [(0, 20, 69, 79, 89), (0, 40, 109, 119, 129)], model)
+    assert rules(changed(alone, 1, first=-2.0, left=-2.0, end=-2.0), machine, settings) == [
+        "processor"
+    ]
+
+
 # ---- sends of one rank
 
 FAN = trace([(0, 1, 10), (0, 2, 10), (0, 3, 10)], 5)

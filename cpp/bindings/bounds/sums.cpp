@@ -11,15 +11,16 @@ class GivenPrices {
 public:
     GivenPrices(In<double> up_to, In<double> send, In<double> receive, In<double> once, In<double> link,
                 In<double> per_byte, double port, double node_Bps, double copy_Bps, double setup, double signal,
-                double signal_link, double eager, bool before, bool ready, bool split, bool leads_of_links)
+                double signal_link, double eager, bool before, bool ready, bool split, bool leads_of_links,
+                double startup)
         : up_to_(bindings::copy(up_to)),
           send_(bindings::copy(send)),
           receive_(bindings::copy(receive)),
           once_(bindings::copy(once)),
           link_(bindings::copy(link)),
           per_byte_(bindings::copy(per_byte)),
-          prices{up_to_, send_,  receive_,    once_, link_,  per_byte_, port,  node_Bps,      copy_Bps,
-                 setup,  signal, signal_link, eager, before, ready,     split, leads_of_links} {
+          prices{up_to_,  send_, receive_, once_,       link_, per_byte_, port,  node_Bps, copy_Bps,
+                 startup, setup, signal,   signal_link, eager, before,    ready, split,    leads_of_links} {
         require(!up_to_.empty(), "up_to", "at least 1 entry required");
         check_size("send", send_.size(), up_to_.size());
         check_size("receive", receive_.size(), up_to_.size());
@@ -50,11 +51,12 @@ MessageSums sums(const BoundTransfers& transfers, const BoundRanks& ranks, In<do
 void bind_bounds_sums(nb::module_& module) {
     nb::class_<GivenPrices>(module, "BoundPrices")
         .def(nb::init<In<double>, In<double>, In<double>, In<double>, In<double>, In<double>, double, double, double,
-                      double, double, double, double, bool, bool, bool, bool>(),
+                      double, double, double, double, bool, bool, bool, bool, double>(),
              nb::kw_only(), nb::arg("up_to").noconvert(), nb::arg("send").noconvert(), nb::arg("receive").noconvert(),
              nb::arg("once").noconvert(), nb::arg("link").noconvert(), nb::arg("per_byte").noconvert(), nb::arg("port"),
              nb::arg("node_Bps"), nb::arg("copy_Bps"), nb::arg("setup"), nb::arg("signal"), nb::arg("signal_link"),
-             nb::arg("eager"), nb::arg("before"), nb::arg("ready"), nb::arg("split"), nb::arg("leads_of_links"));
+             nb::arg("eager"), nb::arg("before"), nb::arg("ready"), nb::arg("split"), nb::arg("leads_of_links"),
+             nb::arg("startup"));
     nb::class_<Leads>(module, "Leads")
         .def_prop_ro("into", &entries<Leads, &Leads::into>)
         .def_prop_ro("out", &entries<Leads, &Leads::out>);

@@ -10,7 +10,7 @@ Simulated run_flow(const BoundWorkload& workload, const BoundExecution<double>& 
                    bool rtt, double rtt_latency, double until, std::int64_t work, bool detailed, bool record) {
     nb::gil_scoped_release released;
     return simulate_flow(workload.routes(), workload.messages<double>(view(workload.time)),
-                         execution.with(workload.size(), until, work, detailed),
+                         execution.with(workload.size(), until, work, detailed, rates.startup > 0),
                          {rates.of(workload), view(rates.latency), view(rates.hop), rtt, rtt_latency}, record);
 }
 

@@ -112,10 +112,13 @@ void bind_simulated(nb::module_& module) {
         .def(
             "__init__",
             [](BoundRates* self, In<double> link, In<std::int32_t> width, double out, double in, double node,
-               double exchange_weight, In<double> latency,
-               In<double> hop) { new (self) BoundRates{link, width, out, in, node, exchange_weight, latency, hop}; },
+               double exchange_weight, double startup, In<double> latency, In<double> hop) {
+                require(startup >= 0, "startup", "must be at least 0");
+                new (self) BoundRates{link, width, out, in, node, exchange_weight, startup, latency, hop};
+            },
             nb::kw_only(), nb::arg("link").noconvert(), nb::arg("width").noconvert(), nb::arg("out"), nb::arg("in_"),
-            nb::arg("node"), nb::arg("exchange_weight"), nb::arg("latency").noconvert(), nb::arg("hop").noconvert());
+            nb::arg("node"), nb::arg("exchange_weight"), nb::arg("startup"), nb::arg("latency").noconvert(),
+            nb::arg("hop").noconvert());
     nb::class_<Simulated>(module, "Simulated")
         .def_prop_ro("start", &entries<Simulated, &Simulated::times, &Times<double>::start>)
         .def_prop_ro("end", &entries<Simulated, &Simulated::times, &Times<double>::end>)

@@ -33,7 +33,7 @@ struct BoundWorkload {
 struct BoundRates {
     In<double> link;
     In<std::int32_t> width;
-    double out, in, node, exchange_weight;
+    double out, in, node, exchange_weight, startup;
     In<double> latency, hop;
 
     // They fit the network, and what messages pay their number.
@@ -46,7 +46,7 @@ struct BoundRates {
         check_each("hop", hop.shape(0), work.size());
         check_finite("latency", view(latency));
         check_finite("hop", view(hop));
-        return {view(link), view(width), out, in, node, exchange_weight};
+        return {view(link), view(width), out, in, node, exchange_weight, startup};
     }
 };
 
@@ -55,7 +55,8 @@ struct BoundExecution {
     Execution<Time> execution;
     In<Time> send, receive, copy, delay;
 
-    Execution<Time> with(std::size_t messages, double until, std::int64_t work, bool detailed) const {
+    Execution<Time> with(std::size_t messages, double until, std::int64_t work, bool detailed,
+                         bool startup = false) const {
         check_each_or_none("send", send.shape(0), messages);
         check_each_or_none("receive", receive.shape(0), messages);
         check_each_or_none("copy", copy.shape(0), messages);
@@ -68,6 +69,7 @@ struct BoundExecution {
         if (until < static_cast<double>(kNeverOf<Time>)) result.until = static_cast<Time>(until);
         if (work >= 0) result.work = work;
         result.detailed = detailed;
+        result.startup = startup;
         return result;
     }
 };

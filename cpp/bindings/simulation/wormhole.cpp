@@ -15,7 +15,7 @@ Simulated run_wormhole(const BoundWorkload& workload, const BoundExecution<doubl
     check_count("lanes", lanes, 1, std::numeric_limits<std::int32_t>::max());
     check_count("pools", pools, 1, 64);
     return simulate_wormhole(workload.routes(), workload.messages<double>(view(workload.time)),
-                             execution.with(workload.size(), until, work, detailed),
+                             execution.with(workload.size(), until, work, detailed, rates.startup > 0),
                              {rates.of(workload), view(rates.latency), view(rates.hop), view(dateline), lanes, pools},
                              record);
 }

@@ -44,7 +44,7 @@ Step step_of(const BoundPrices& prices, double bytes) {
 // `copy`: of a packed message, at each end.
 Alone alone_of(const BoundPrices& prices, const Step& step, bool leaves, double hops, double slowest, double copy) {
     const double bytes = step.bytes, send = step.send + copy, receive = step.receive + copy;
-    const double latency = leaves ? step.once + hops * step.link : 0;
+    const double latency = leaves ? step.once + hops * step.link + prices.startup : 0;
     const double through = leaves ? bytes * slowest : bytes / prices.copy_Bps;
     const double flow = prices.split ? 0 : through;
     const bool before = leaves && prices.before, kept = before && bytes > prices.eager;
@@ -147,7 +147,7 @@ private:
         overall_.least(head, tail);
         source.out += bytes;
         target.in += bytes;
-        source.leaving.least(head, tail);
+        source.leaving.least(prices_.startup > 0 ? m.wait + m.send : head, tail);
         target.entering.least(head, tail);
         if (asks_nodes_) {
             source.weighed_out += bytes * weight(k);

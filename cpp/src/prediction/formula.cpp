@@ -186,7 +186,7 @@ private:
     void add_bytes(std::size_t k, std::int64_t bytes, const Message& m, double wait) {
         const double head = wait + m.to_bytes;
         Node &source = node(routes_.source[k]), &target = node(routes_.target[k]);
-        add_at_nodes(source, target, costs_, partners_, k, bytes, head, m.after);
+        add_at_nodes(source, target, costs_, partners_, k, bytes, m, wait);
         if (links_.empty()) return;
         if (spread_) {
             spread_->add(routes_.source[k], routes_.target[k], static_cast<double>(bytes));

@@ -150,7 +150,7 @@ private:
             sender.slots = std::max(sender.slots, delivered);
         }
         messages_.push_back(delivered);
-        if (leaves) add_bytes(k, bytes, m, from + m.to_bytes, begins);
+        if (leaves) add_bytes(k, bytes, m, from, begins);
     }
 
     void add_shared(std::size_t k, const Message& m) {
@@ -159,9 +159,10 @@ private:
         shared(routes_.target[k]).span.add(m.receive + signal, never, m.left);
     }
 
-    void add_bytes(std::size_t k, std::int64_t bytes, const Message& m, double head, std::size_t begins) {
+    void add_bytes(std::size_t k, std::int64_t bytes, const Message& m, double from, std::size_t begins) {
+        const double head = from + m.to_bytes;
         Node &source = node(routes_.source[k]), &target = node(routes_.target[k]);
-        add_at_nodes(source, target, costs_, partners_, k, bytes, head, m.after);
+        add_at_nodes(source, target, costs_, partners_, k, bytes, m, from);
         if (links_.empty()) return;
         if (spread_) {
             spread_->add(routes_.source[k], routes_.target[k], static_cast<double>(bytes));

@@ -32,8 +32,8 @@ std::size_t digest(const Array<T>& values) {
 
 // Bytes share rates and nothing else: no slots, processors or receives take messages one by one.
 bool shares_rates(const MachineData& machine, const MachineCosts& costs) {
-    const bool worked = !costs.send_overhead.free() || !costs.receive_overhead.free() || costs.setup > 0 ||
-                        costs.eager >= 0 || costs.in_flight > 0 || costs.receives > 0;
+    const bool worked = !costs.send_overhead.free() || !costs.receive_overhead.free() || costs.startup > 0 ||
+                        costs.setup > 0 || costs.eager >= 0 || costs.in_flight > 0 || costs.receives > 0;
     return machine.method_costs.empty() && !worked;
 }
 

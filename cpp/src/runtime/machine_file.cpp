@@ -234,7 +234,7 @@ private:
             costs.exchange_syncs.push_back(static_cast<SyncKind>(known - std::begin(names)));
         }
         each_cost(costs, [&](std::string_view name, auto& value) {
-            const bool later = name == "jitter" || name == "measured";  // older files have neither
+            const bool later = name == "jitter" || name == "measured" || name == "startup";  // older files have none
             const std::string entry = prefix + std::string(name);
             if (!later || file_.has(entry)) read(entry, value);
         });

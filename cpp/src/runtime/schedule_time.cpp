@@ -88,6 +88,7 @@ FormulaCosts::FormulaCosts(const MachineData& machine, const MachineCosts& given
              .in = 1 / given.port_in,
              .node = 1 / given.node,
              .copy = 1 / given.copy,
+             .startup = given.startup,
              .exchange = exchanges ? given.exchange_weight : 1.0,
              .link = link,
              .width = machine.width,
@@ -148,6 +149,7 @@ Execution<double> execution_of(const MachineCosts& costs, const SyncPolicy& poli
     execution.setup = to_ns(costs.setup);
     execution.signal_send = execution.signal_receive = to_ns(costs.signal) / 2;
     execution.signal_hop = to_ns(costs.hop.at(0));
+    execution.startup = costs.startup > 0;
     execution.eager = costs.eager;
     execution.buffers = costs.buffers;
     return execution;
@@ -339,7 +341,8 @@ SimulatedTime TimedSchedule::simulate(CostModel model, const SyncPolicy& policy,
                       per_ns(costs_.port_out),
                       per_ns(costs_.port_in),
                       per_ns(costs_.node),
-                      costs_.exchange_weight};
+                      costs_.exchange_weight,
+                      to_ns(costs_.startup)};
     const Messages<double> messages{source_, target_, bytes_, {}, {}, {}, phases_.offsets, {}};
     Simulated result;
     if (!headers) {

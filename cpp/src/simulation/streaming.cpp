@@ -66,6 +66,14 @@ bool Streaming::begin(std::int32_t m, double now, double until) {
     return true;
 }
 
+void Streaming::start_up(std::int32_t m, double now) {
+    uses_.clear();
+    const bool shares = rates_.out < kNever;
+    if (shares) uses_.push_back({links_ + routes_.source[m], 0, 1});
+    const auto stream = m + static_cast<std::int32_t>(slot_.size());
+    streams_.add(stream, uses_, shares ? kNever : 1, rates_.startup * (shares ? rates_.out : 1), now);
+}
+
 std::int32_t Streaming::held_by(std::int32_t m) const {
     const std::int32_t resource = streams_.held_by(slot_[m]);
     return resource < 0 ? rates_.narrowest_link(routes_, m) : resource;

@@ -407,8 +407,8 @@ class WorkSums:
         send, receive, held: shape=(ranks), float64 [s]: work of the processors; time in slots.
         sending, receiving, holding: lead-ins and lead-outs of these.
         sends, receives: shape=(ranks), int64: messages that leave their node.
-        out, into: shape=(nodes), float64 [s]: bytes over the rate of the port; `both` weighed, at
-            the rate of the node.
+        out, into: shape=(nodes), float64 [s]: bytes over the rate of the port, out with start-ups;
+            `both` weighed, at the rate of the node.
         leaving, entering, passing: lead-ins and lead-outs of these.
         links: lead-ins and lead-outs of links, where they cost anything and routes are the
             machine's; else None.
@@ -482,6 +482,8 @@ def sum_up(problem: BoundProblem) -> WorkSums:
     )
     paid = costs_of_parts(costs) if problem.split else costs
     prices = _prices(problem, paid, with_links)
+    if costs.startup_s:
+        sums.out += costs.startup_s * problem.sends
     problem.walked, problem.exchanges  # noqa: B018  found once, before threads ask for them
 
     def count(begin: int) -> _core.MessageSums:
@@ -520,6 +522,7 @@ def _prices(problem: BoundProblem, costs: Costs, with_links: bool) -> _core.Boun
         port=max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps),
         node_Bps=costs.node_Bps,
         copy_Bps=problem.costs.copy_Bps,
+        startup=costs.startup_s,
         setup=costs.setup_s,
         signal=costs.signal_s if ready else 0.0,
         signal_link=costs.hop.at(0) if ready else 0.0,

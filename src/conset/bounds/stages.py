@@ -157,7 +157,8 @@ class RelayProblem:
     @cached_property
     def latency_s(self) -> float:
         """Least latency between two nodes, links apart [s]."""
-        return min((self.costs.inject + self.costs.eject).seconds) + self.costs.per_transfer_s
+        ends = min((self.costs.inject + self.costs.eject).seconds)
+        return ends + self.costs.per_transfer_s + self.costs.startup_s
 
     @cached_property
     def hop_s(self) -> float:
@@ -231,7 +232,8 @@ class RelayProblem:
         if self.shared:
             return self.send_s, self.receive_s
         out, into = self.port_s
-        return max(self.send_s, self.least_B * out), max(self.receive_s, self.least_B * into)
+        port_s = self.costs.startup_s + self.least_B * out
+        return max(self.send_s, port_s), max(self.receive_s, self.least_B * into)
 
     @cached_property
     def fans(self) -> tuple[Fan, Fan]:

@@ -189,6 +189,9 @@ class Costs(ValueObject):
             `packet`.
         send_overhead: work of the sending processor on a message, by size [s].
         receive_overhead: work of the receiving processor on it [s].
+        startup_s: how long it keeps the port out of its node, which all ranks of the node share,
+            before its bytes [s]: one message after the other, each as bytes would that flow out of
+            the node that long.
         inject: latency into the network, by size [s]; keeps nothing busy.
         eject: latency out of it [s].
         port_out_Bps: rate out of a node [B/s], infinite for none.
@@ -249,6 +252,7 @@ class Costs(ValueObject):
     model: Model = "flow"
     send_overhead: Steps = Steps()
     receive_overhead: Steps = Steps()
+    startup_s: float = 0.0
     inject: Steps = Steps()
     eject: Steps = Steps()
     port_out_Bps: float = inf  # noqa: N815
@@ -293,7 +297,15 @@ class Costs(ValueObject):
     def __post_init__(self) -> None:
         for name in ("port_out_Bps", "port_in_Bps", "node_Bps", "link_Bps", "copy_Bps"):
             check_rate(name, getattr(self, name))
-        for name in ("hop_s", "setup_s", "signal_s", "per_transfer_s", "jitter_s", "computation_s"):
+        for name in (
+            "startup_s",
+            "hop_s",
+            "setup_s",
+            "signal_s",
+            "per_transfer_s",
+            "jitter_s",
+            "computation_s",
+        ):
             _check_time(name, getattr(self, name))
         _check_time("reconfigure_s", self.reconfigure_s or 0.0)
         for name, low, high in (
@@ -351,8 +363,9 @@ class Costs(ValueObject):
 
     @property
     def overhead(self) -> Steps:
-        """Overhead of a message at both ends together [s]."""
-        return self.send_overhead + self.receive_overhead + self.inject + self.eject
+        """Overhead of a message at both ends together, its start-up included [s]."""
+        ends = self.send_overhead + self.receive_overhead + self.inject + self.eject
+        return ends + Steps((self.startup_s,))
 
     @property
     def one_processor(self) -> bool:
@@ -367,8 +380,9 @@ class Costs(ValueObject):
 
     @property
     def has_overheads(self) -> bool:
-        """Whether messages are work for processors."""
-        return any(self.send_overhead.seconds) or any(self.receive_overhead.seconds)
+        """Whether messages are work for processors, or for ports before their bytes."""
+        times = (*self.send_overhead.seconds, *self.receive_overhead.seconds, self.startup_s)
+        return any(times)
 
     def copies(self, size: Ints, packed: Bools | None) -> Floats:
         """shape=(messages): what putting together and taking apart cost each end [s].

@@ -147,7 +147,7 @@ def _cost_entries(machine: Machine, costs: Costs) -> dict[str, FlatValue]:
         "receive_before": int(costs.receive == "before"),
         "measured": int(costs.is_measured),
     }
-    return entries
+    return entries | ({"startup": costs.startup_s} if costs.startup_s else {})
 
 
 def _steps(costs: Costs, name: str) -> Steps:

@@ -371,7 +371,7 @@ def _rows(costs: Costs) -> dict[str, Any]:
         if wide in rows or (entry.covers and not _holds_for_both(costs, word, entry)):
             continue
         value = getattr(costs, entry.fields[0])
-        if value is entry.absent and word not in sources:
+        if value == entry.absent and word not in sources:
             continue
         if word == "overhead":
             value = Steps(tuple(2 * time for time in value.seconds), value.up_to_B)

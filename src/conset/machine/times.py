@@ -244,7 +244,7 @@ def message_times(
     once = (
         costs.inject
         + costs.eject
-        + Steps((costs.per_transfer_s,))
+        + Steps((costs.per_transfer_s + costs.startup_s,))
         + (costs.requests if requests else Steps())
     )
     latency = np.where(leaves, once.of(size) + hops * costs.hop.of(size), 0.0)

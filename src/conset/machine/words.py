@@ -380,6 +380,9 @@ GROUPS: dict[str, dict[str, Word]] = {
         ),
         "send_overhead": Word(("send_overhead",), read_steps, write_steps, "s per message"),
         "receive_overhead": Word(("receive_overhead",), read_steps, write_steps, "s per message"),
+        "startup": Word(
+            ("startup_s",), read_time, format_time, "s per message at its node's port", absent=0.0
+        ),
         "jitter": Word(("jitter_s",), read_time, format_time, "s per receive, mean"),
         "processors": Word(
             ("processors",), read_choice("one", "two", "shared"), str, "per rank; shared: per node"

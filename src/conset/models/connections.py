@@ -126,6 +126,8 @@ class Services:
         """
         topology, flit = machine.topology, float(costs.flit_B)
         shared = costs.node_Bps < inf
+        if costs.startup_s:
+            raise InputError(f"connections: startup of {machine.name}: must be 0, gates have none")
         out, into = costs.port_out_Bps, costs.port_in_Bps
         if shared:
             if costs.node_Bps > min(out, into):

@@ -271,9 +271,11 @@ def _check_cycles(workload: Workload, machine: Machine, costs: Costs, cycle_s: f
     """Whether the clock stays within 64 bits even if everything waits for everything.
 
     Raises:
-        InputError: it may not; names what takes longest.
+        InputError: it may not, and names what takes longest; messages that start up at ports.
     """
     messages, hops = workload.messages, machine.topology.nodes
+    if costs.startup_s:
+        raise InputError(f"flit: startup of {machine.name}: must be 0, ports are in the routers")
     times = {
         "release times": float(workload.time_s.max(initial=0)),
         "barriers": (workload.phases + 1) * costs.synchronization.at(machine.topology.endpoints),

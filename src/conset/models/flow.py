@@ -68,6 +68,10 @@ def simulate_flow(
             "must be equal",
             options=["fairness"],
         )
+    if settings.fairness == "rtt" and costs.startup_s:
+        raise UsageError(
+            f"fairness rtt: startup of {machine.name} must be 0, or equal", options=["fairness"]
+        )
     if settings.fairness == "rtt" and machine.routing.knowledge == "adaptive":
         raise UsageError(
             f"fairness rtt: {machine.name} spreads messages over routes (routing adaptive); "

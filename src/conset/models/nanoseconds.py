@@ -136,6 +136,7 @@ def core_rates(workload: Workload, machine: Machine, costs: Costs) -> _core.Flui
         in_=per_ns(costs.port_in_Bps),
         node=per_ns(costs.node_Bps),
         exchange_weight=costs.exchange_weight,
+        startup=to_ns(costs.startup_s),
         latency=by_message(latency, workload.bytes),
         hop=by_message(costs.hop, workload.bytes),
     )

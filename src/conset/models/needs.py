@@ -3,7 +3,8 @@
     part       flow, wormhole, circuit flit inside a node
     asking     a request and a grant above `eager`, not under ready                          0
     send       send_overhead rounded up to cycles send_overhead
-    latency    per_transfer + inject + eject + hops · hop 5 + 4 hops cycles 0 (flit: 5 cycles)
+    latency    startup + per_transfer + inject + eject + hops · hop
+               5 + 4 hops cycles 0 (flit: 5 cycles)
     flow       bytes / slowest flits bytes / copy (flit: flits)
     receive    receive_overhead; with `before` ahead of the bytes rounded up to cycles
                receive_overhead, after
@@ -46,7 +47,7 @@ class MessageTimes:
     Attributes:
         asking: of its request and grant, before anything else; 0 without them.
         send: on the sender's processor.
-        latency: before the first channel and from link to link.
+        latency: of its start-up, before the first channel and from link to link.
         hop: of it, from one link to the next.
         before: on the receiver's processor before its bytes flow.
         flow: bytes over the slowest rate of its way.
@@ -141,7 +142,11 @@ class MessageTimes:
         hop = np.where(crosses, costs.hop.of(size), 0.0)
         latency = np.where(
             crosses,
-            costs.per_transfer_s + costs.inject.of(size) + costs.eject.of(size) + hops * hop,
+            costs.startup_s
+            + costs.per_transfer_s
+            + costs.inject.of(size)
+            + costs.eject.of(size)
+            + hops * hop,
             0.0,
         )
         eager = costs.eager_B

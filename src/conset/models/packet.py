@@ -70,12 +70,14 @@ def simulate_packet(
             and `blocked_s`, how long packets waited for links and ports in all.
 
     Raises:
-        UsageError: an unknown policy; a machine with `node` or `preempts`.
+        UsageError: an unknown policy; a machine with `node`, `preempts` or `startup`.
         InputError: more receives than the machine can have posted, or too many packets.
         NoScheduleError: a deadlock; names the cycle of messages and links.
     """
     settings = settings or Settings()
     costs = machine.costs_for(workload.method)
+    if costs.startup_s:
+        raise UsageError(f"model packet: startup of {machine.name}: must be 0, packets have none")
     if costs.node_Bps < inf or costs.preempts:
         raise UsageError(
             f"model packet: {machine.name} has a rate of a node in and out together, or sends "

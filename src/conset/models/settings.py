@@ -8,6 +8,7 @@ to the network (`mode`) are parameters of the machine, changed by `--set` and `-
 
     option                            predict flow wormhole, circuit flit connections
     overheads, set-up, signal         yes yes yes yes, in cycles yes, no signal
+    startup                           yes yes yes refused refused
     latencies, port rates             yes yes yes in the routers yes
     eager (request, grant)            yes yes yes no no
     buffers, copy, preempts           no yes yes no copy

@@ -17,6 +17,7 @@ struct BoundPrices {
     View<const double> per_byte;                   // of links [s/B] of the whole width, per slot or single, or none
     double port;                                   // of the slower of two ports [s/B]
     double node_Bps, copy_Bps;                     // copy: inside a node, and of packed messages
+    double startup;                                // at the port of a node, of each message that leaves it
     double setup, signal, signal_link;  // of a phase; of a ready signal, alone and for every link: 0 where none is sent
     double eager;                       // messages up to this size may be buffered: they keep no order
     bool before;                        // the receive overhead goes before the bytes

@@ -1,9 +1,9 @@
 // Formulas: how long a schedule takes if every resource is busy for its work and nothing waits for anything else.
 //
-// A message pays its send overhead on a processor of its sender, then its latency, then its bytes flow at the least
-// rate of its route, and its receive overhead goes before (`before`) or after the bytes. Resources are ports out and
-// in, nodes and links (busy for bytes), processors (busy for overheads and set-ups; one of a node may be busy for all
-// its ranks) and a sender's slots. A resource takes
+// A message pays its send overhead on a processor of its sender, starts up at the port of its node, then its latency
+// passes, its bytes flow at the least rate of its route, and its receive overhead goes before (`before`) or after the
+// bytes. Resources are ports out (busy for start-ups and bytes), ports in, nodes and links (busy for bytes), processors
+// (busy for overheads and set-ups; one of a node may be busy for all its ranks) and a sender's slots. A resource takes
 //
 //     least lead-in + work + least lead-out
 //
@@ -23,6 +23,7 @@ struct MessageCosts {
     View<const double> up_to;                        // sizes up to which an entry of the next four holds
     View<const double> send, receive, latency, hop;  // overheads; latency once, and per link
     double out, in, node, copy;                      // [s/B]; copy: inside a node, and of packed messages
+    double startup;                                  // at the port out of a node, of each message that leaves it
     double exchange;                                 // what a byte counts in `node` where both directions meet
     View<const double> link;                         // [s/B] of the whole width, per slot or single; empty: none
     View<const std::int32_t> width;                  // per slot or single

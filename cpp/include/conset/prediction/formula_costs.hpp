@@ -26,6 +26,7 @@ T entry(View<const T> values, std::size_t k) {
 struct Message {
     double send, receive;     // overheads
     double signal;            // until its ready signal has arrived, from when it was sent
+    double to_port;           // from the start to where it keeps the port of its node busy at least
     double to_bytes, after;   // from the start to the first byte at least; from the last byte to delivery at least
     double to_receive, left;  // from the start to the receive overhead at least; from its end to delivery at least
     double flow;              // bytes alone
@@ -46,7 +47,7 @@ inline Message message_of(const MessageCosts& costs, std::int64_t bytes, std::in
     const std::size_t step = step_of(costs, bytes);
     const double b = static_cast<double>(bytes), copy = packed ? b * costs.copy : 0;
     const double send = costs.send[step] + copy, receive = costs.receive[step] + copy;
-    Message m{send, receive, 0, 0, 0, 0, 0, 0, 0, 0, leaves};
+    Message m{send, receive, 0, 0, 0, 0, 0, 0, 0, 0, 0, leaves};
     if (!leaves) {
         m.flow = b * costs.copy;
         m.to_bytes = send;
@@ -56,11 +57,12 @@ inline Message message_of(const MessageCosts& costs, std::int64_t bytes, std::in
         m.alone = send + m.flow + receive;
         return m;
     }
-    const double latency = costs.latency[step] + static_cast<double>(hops) * costs.hop[step];
+    const double latency = costs.latency[step] + static_cast<double>(hops) * costs.hop[step] + costs.startup;
     const bool before = costs.before, loose = before && b <= costs.eager;
     m.flow = b * per_byte;
     m.signal = costs.signal + static_cast<double>(hops) * costs.signal_hop;
     m.to_bytes = send + latency + (before && !loose ? receive : 0);
+    m.to_port = costs.startup > 0 ? send : m.to_bytes;
     m.after = before ? 0 : receive;
     m.to_receive = send + latency + (before ? 0 : m.flow);
     m.left = before && !loose ? m.flow : 0;
@@ -216,12 +218,13 @@ inline double loss(const MessageCosts& costs, double load, std::size_t link) {
     return over > 1 ? std::pow(over, costs.blocking) : 1;
 }
 
-// Bytes of transfer k at the ports of its nodes, and at both together where these share a rate.
+// Bytes of transfer k, message m, at the ports of its nodes, and at both together where these share a rate; its
+// start-up at the port out. It starts at `from`.
 template <class Node>
 void add_at_nodes(Node& source, Node& target, const MessageCosts& costs, Partners& partners, std::size_t k,
-                  std::int64_t bytes, double head, double tail) {
-    const double b = static_cast<double>(bytes);
-    source.out.add(b * costs.out, head, tail);
+                  std::int64_t bytes, const Message& m, double from) {
+    const double b = static_cast<double>(bytes), head = from + m.to_bytes, tail = m.after;
+    source.out.add(b * costs.out + costs.startup, from + m.to_port, tail);
     target.in.add(b * costs.in, head, tail);
     if (costs.node <= 0) return;
     const double work = (b - 2 * (1 - costs.exchange) * static_cast<double>(partners.matched(k, bytes))) * costs.node;

@@ -38,6 +38,7 @@ struct MachineCosts {
     double exchange_weight = 1;
     Array<SyncKind> exchange_syncs;                                           // where exchanges count
     double barrier = 0, setup = 0, signal = 0, per_transfer = 0, jitter = 0;  // a barrier of all endpoints
+    double startup = 0;
     double blocking = 0;
     double eager = -1, buffers = kUnlimited;  // below 0: no threshold
     std::int64_t tolerance = 1, lanes = 1;
@@ -52,7 +53,9 @@ struct MachineCosts {
         return std::find(exchange_syncs.begin(), exchange_syncs.end(), sync) != exchange_syncs.end();
     }
     // Both ends together.
-    CostSteps overhead() const { return send_overhead + receive_overhead + inject + eject; }
+    CostSteps overhead() const {
+        return send_overhead + receive_overhead + inject + eject + CostSteps{{kUnlimited}, {startup}};
+    }
     // A request and a grant above the eager threshold.
     CostSteps requests() const;
 };
@@ -77,6 +80,7 @@ void each_cost(Costs& costs, Visit&& visit) {
     visit("signal", costs.signal);
     visit("per_transfer", costs.per_transfer);
     visit("jitter", costs.jitter);
+    visit("startup", costs.startup);
     visit("blocking", costs.blocking);
     visit("eager", costs.eager);
     visit("buffers", costs.buffers);

@@ -1,8 +1,8 @@
 // Streaming: bytes of messages that flow over ports, nodes and links, where a node may share its rate in both
 // directions: while the bytes of both messages of a synchronized exchange flow, each counts `exchange_weight` there.
-// Where sends preempt receives, bytes into a rank stand still while it sends. Where nodes spread messages over next
-// links, a byte counts on each link as the part of the message that takes it: the fullest link on any of its ways holds
-// it all.
+// Where sends preempt receives, bytes into a rank stand still while it sends. A message that starts up takes the port
+// of its node as the bytes would that flow out in that time. Where nodes spread messages over next links, a byte counts
+// on each link as the part of the message that takes it: the fullest link on any of its ways holds it all.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +23,7 @@ struct Rates {
     View<const std::int32_t> width;  // by slot, or one for all
     double out = 0, in = 0, node = 0;
     double exchange_weight = 1;
+    double startup = 0;  // of a message at the port out of its node [time]
 
     double capacity(std::int32_t slot) const { return each(link, slot) * each(width, slot); }
     // The narrowest link, by its unit of width, on the way of m; -1 without any.
@@ -40,7 +41,10 @@ public:
 
     // Bytes of m flow from `now` on; false where that takes no time.
     bool begin(std::int32_t m, double now, double until);
-    // The next that ends by `until`; -1 without any. The owner calls `ended` for it.
+    void start_up(std::int32_t m, double now);
+    // Of what ends: the message whose start-up it is; below 0 where bytes of a message do.
+    std::int32_t started(std::int32_t ended) const { return ended - static_cast<std::int32_t>(slot_.size()); }
+    // The next that ends by `until`; -1 without any. The owner calls `ended` for bytes.
     std::int32_t end_next(double until, double now) { return streams_.end_next(until, now); }
     void ended(std::int32_t m);
     // Whether bytes into a rank stand still.
@@ -56,7 +60,9 @@ public:
     void record_changes() { streams_.record_changes(); }
     template <class Visit>
     void each_change(Visit&& visit) {
-        streams_.each_change(visit);
+        streams_.each_change([&](std::int32_t m, double rate) {
+            if (started(m) < 0) visit(m, rate);
+        });
     }
 
 private:

@@ -23,7 +23,7 @@ public:
           nested_(execution.receives > 0 || execution.eager >= 0),
           record_(record) {
         const Rates& rates = costs_.rates;
-        if ((execution.exchanges && rates.exchange_weight < 1) || execution.preempts || ways_) {
+        if ((execution.exchanges && rates.exchange_weight < 1) || execution.preempts || execution.startup || ways_) {
             streaming_ = std::make_unique<Streaming>(routes_, messages_, rates, release_);
         } else {
             sharing_ =
@@ -66,6 +66,8 @@ public:
             begin(m);
         }
     }
+
+    void start_up(std::int32_t m) override { streaming_->start_up(m, now_); }
 
     void hold(std::int32_t rank, bool held) override {
         if (streaming_) streaming_->hold(rank, held);
@@ -128,6 +130,10 @@ private:
             });
         } else {
             for (std::int32_t m = streaming_->end_next(until_, now_); m >= 0; m = streaming_->end_next(until_, now_)) {
+                if (const std::int32_t started = streaming_->started(m); started >= 0) {
+                    events_.at(now_, EventKind::port, started, Release<double>::kStarted);
+                    continue;
+                }
                 result_.held_by[m] = streaming_->held_by(m);
                 streaming_->ended(m);
                 release_.left(m, now_);

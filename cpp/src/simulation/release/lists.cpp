@@ -90,6 +90,7 @@ Release<Time>::Release(const Routes& routes, const Messages<Time>& messages, con
     times.end.assign(left_, kNeverOf<Time>);
     if (execution.detailed) times.sent = times.flowed = times.left = times.end;
     state_.assign(left_, 0);
+    if (execution_.startup) ports_.resize(as_size(routes.network.nodes()));
     number_phases();
     if (execution_.exchanges) partner_ = exchange_partners(routes.source, routes.target, messages.phase_offsets);
     const bool conditions = phased() && (!messages_.dep_offsets.empty() || !messages_.time.empty());

@@ -53,6 +53,7 @@ void Release<Time>::handle(const typename Events<Time>::Event& event, Time now) 
             end_receive(which, static_cast<Then>(event.what),
                         processors_.receive(messages_.receiver[which], receive_work(which), now));
             break;
+        case EventKind::port: start_up(which, event.what == kStarted); break;
         case EventKind::idle:
             if (processors_.sends_until(which) <= events_.until()) carrier_.hold(which, false);
             break;
@@ -96,11 +97,27 @@ template <class Time>
 void Release<Time>::overhead(std::int32_t m) {
     const Time end = send_on(messages_.sender[m], each(execution_.send, m));
     if (execution_.detailed) times.sent[m] = end;
-    if (leaves(m) || execution_.inside_crosses) {
+    if (leaves(m) && !ports_.empty()) {
+        events_.at(end, EventKind::port, m);
+    } else if (leaves(m) || execution_.inside_crosses) {
         carrier_.depart(m, end);
     } else {
         if (execution_.detailed) times.flowed[m] = end;
         events_.at(end + each(execution_.copy, m), EventKind::copied, m);
+    }
+}
+
+// The port of its node lets messages start up one after the other.
+template <class Time>
+void Release<Time>::start_up(std::int32_t m, bool started) {
+    Fifo& port = ports_[routes_.source[m]];
+    if (started) {
+        port.pop();
+        carrier_.depart(m, now_);
+        if (!port.empty()) carrier_.start_up(port.front());
+    } else {
+        port.push(m);
+        if (port.front() == m) carrier_.start_up(m);
     }
 }
 

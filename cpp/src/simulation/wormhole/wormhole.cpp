@@ -47,6 +47,8 @@ public:
         events_.at(at, EventKind::stream, m);
     }
 
+    void start_up(std::int32_t m) override { streaming_.start_up(m, now_); }
+
     void hold(std::int32_t rank, bool held) override { streaming_.hold(rank, held); }
 
 private:
@@ -55,8 +57,12 @@ private:
         events_.open(until_);
         for (; !hops_.empty() && hops_.front().first <= until_; hops_.pop_front())
             events_.at(now_, EventKind::header, hops_.front().second);
-        for (std::int32_t m = streaming_.end_next(until_, now_); m >= 0; m = streaming_.end_next(until_, now_))
-            events_.at(now_, EventKind::ended, m);
+        for (std::int32_t m = streaming_.end_next(until_, now_); m >= 0; m = streaming_.end_next(until_, now_)) {
+            if (const std::int32_t started = streaming_.started(m); started >= 0)
+                events_.at(now_, EventKind::port, started, Release<double>::kStarted);
+            else
+                events_.at(now_, EventKind::ended, m);
+        }
         while (events_.has_due()) {
             const auto event = events_.take();
             ++result_.events;

@@ -5,14 +5,15 @@ candidates.
 Idea: processors and ports are served in order, stage by stage, all ranks at once. A rank sends the
 bundles of a stage one after the other, first those that are forwarded; then it takes, in the order
 in which they arrive, the bundles it has to forward, and goes on to the next stage. Bundles that end
-at it are taken after the last stage. send send_overhead + bytes / copy where it is packed, then its
-bytes leave at the rate of the port on its way inject + eject + per_transfer + hop × links of the
-route (and signals above the eager threshold) port ranks of a node share it, out and in: bundles
-pass in order link bundles pass in order the one link of their route that carries most in the stage
-receive receive_overhead + bytes / copy where it is packed set-up once for each rank and stage in
-which it sends or receives With `processors = one` a rank receives when it has sent, with `two` both
-go on at once; with `shared` nothing is over before each node has done the work of all its ranks. A
-bundle inside a node uses no port and has no latency; its bytes are copied at `copy`.
+at it are taken after the last stage. send send_overhead + bytes / copy where it is packed, then it
+starts up at the port and its bytes leave at the rate of that on its way inject + eject +
+per_transfer + hop × links of the route (and signals above the eager threshold) port ranks of a node
+share it, out and in: bundles pass in order link bundles pass in order the one link of their route
+that carries most in the stage receive receive_overhead + bytes / copy where it is packed set-up
+once for each rank and stage in which it sends or receives With `processors = one` a rank receives
+when it has sent, with `two` both go on at once; with `shared` nothing is over before each node has
+done the work of all its ranks. A bundle inside a node uses no port and has no latency; its bytes
+are copied at `copy`.
 Left out: the other links of a route, `in_flight`, and phases within a stage; the models of events
 know them.
 Complexity: O(bundles log bundles + hops of all bundles) time and memory for each stage.
@@ -237,7 +238,8 @@ class _Clock:
         work = costs.send_overhead.of(size) + copies
         out, into = self.node[source], self.node[target]
         leaves = out != into
-        flow = np.where(leaves, size * max(1 / costs.port_out_Bps, 1 / costs.node_Bps), 0.0)
+        per_byte = max(1 / costs.port_out_Bps, 1 / costs.node_Bps)
+        flow = np.where(leaves, costs.startup_s + size * per_byte, 0.0)
         turn = (target.astype(np.int64) - source) % ranks + np.where(forwarded, 0, ranks)
         order = np.argsort(source * (2 * np.int64(ranks)) + turn, kind="stable")
         begin, group = _groups(source[order])
@@ -484,7 +486,9 @@ def merged(
         0.0,
     ]
     core_costs = _core.BundleCosts(
-        *_steps(costs.send_overhead), *_steps(costs.receive_overhead), np.array(rates)
+        *_steps(costs.send_overhead + Steps((costs.startup_s,))),
+        *_steps(costs.receive_overhead),
+        np.array(rates),
     )
     flat, _ = _core.merge_bundles(
         np.ascontiguousarray(paths.positions).reshape(-1),

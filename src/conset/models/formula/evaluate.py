@@ -38,15 +38,15 @@ them. Messages that a timetable keeps apart on a link do not block each other. O
 Prediction: the time that a schedule takes by formula; one formula for each policy.
 
 In a formula every resource is busy for its work and nothing waits for anything else. A message pays
-`send_overhead` on a processor of its sender; then latency passes (`per_transfer` + `inject` +
-`eject` + hops · `hop`); then its bytes flow at the least rate r of its route; `receive_overhead` is
-work of the receiver's processor, before (`receive=before`) or after the bytes. Of a packed message
-both overheads are b / `copy` longer. Alone a message takes a = send_overhead + latency + b/r +
-receive_overhead. The resources are
+`send_overhead` on a processor of its sender and `startup` at the port of its node; then latency
+passes (`per_transfer` + `inject` + `eject` + hops · `hop`); then its bytes flow at the least rate r
+of its route; `receive_overhead` is work of the receiver's processor, before (`receive=before`) or
+after the bytes. Of a packed message both overheads are b / `copy` longer. Alone a message takes a =
+send_overhead + startup + latency + b/r + receive_overhead. The resources are
 
-    port out, port in   b / rate for every message of the node; `node`: for both together,
-                        `exchange_weight` for bytes that meet as many of the other direction while
-                        both nodes do nothing else
+    port out, port in   b / rate for every message of the node, out with its `startup`; `node`: for
+                        both together, `exchange_weight` for bytes that meet as many of the other
+                        direction while both nodes do nothing else
     link                b / (rate · width) for every message over it; where it carries more than
                         `tolerance` per unit of width, times (load / (tolerance · width))^blocking:
                         an estimate of what blocking costs, which no bound and no simulation has
@@ -352,6 +352,7 @@ def message_costs(
         in_=1 / costs.port_in_Bps,
         node=1 / costs.node_Bps,
         copy=1 / costs.copy_Bps,
+        startup=costs.startup_s,
         exchange=costs.exchange_weight if exchanges else 1.0,
         link=link_work(topology, costs, width),
         width=width,
@@ -808,6 +809,7 @@ def _computation(
         costs,
         send_overhead=Steps(),
         receive_overhead=Steps(),
+        startup_s=0.0,
         inject=Steps(),
         eject=Steps(),
         per_transfer_s=0.0,

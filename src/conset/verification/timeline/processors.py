@@ -5,9 +5,11 @@ What a processor works on fits into the time it has, first come, first served.
 A piece of work has a time from which on it may be done and one by which it is done. A send takes
 its overhead right before the time at which it was paid, so there is no choice; a set-up is
 somewhere between entering the phase and the first transfer of it, a signal between entering and the
-slot it is for. There is room for all of them exactly if the piece with the nearest end first,
-interrupted by nearer ones, never is late: that is every window of time at once. A processor is that
-of a rank, or, where these share it, that of their node.
+slot it is for. The port out of a node, too, has work where messages start up on it: start-ups, each
+between the overhead and the latency of its message, and bytes at the rate of the port. There is
+room for all of them exactly if the piece with the nearest end first, interrupted by nearer ones,
+never is late: that is every window of time at once. A processor is that of a rank, or, where these
+share it, that of their node.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from math import inf
 
 import numpy as np
 
@@ -95,6 +98,19 @@ def check_processors(e: CheckContext) -> Iterator[Violation]:
             _set_ups(e, jobs)
             yield from _late(e, jobs, what)
     yield from _in_turn(e)
+    if e.costs.startup_s and e.sent is not None and e.first is not None and e.left is not None:
+        yield from _late(e, _start_ups(e, e.sent, e.first, e.left), "start-ups and bytes")
+
+
+def _start_ups(e: CheckContext, sent: Floats, first: Floats, left: Floats) -> ProcessorJobs:
+    """What the port out of each node is busy with."""
+    jobs, needs, node = ProcessorJobs(), e.needs, e.workload.source
+    startup = np.where(e.workload.crosses, e.costs.startup_s, 0.0)
+    rest = needs.latency - startup + needs.surely_before
+    jobs.add(node, sent, np.where(e.flows, first - rest, inf), startup, _all(e))
+    bytes_s = np.where(e.flows, e.workload.bytes / e.costs.port_out_Bps, 0.0)
+    jobs.add(node, first, left, bytes_s, _all(e))
+    return jobs
 
 
 def _late(e: CheckContext, jobs: ProcessorJobs, what: str) -> list[Violation]:
@@ -104,7 +120,7 @@ def _late(e: CheckContext, jobs: ProcessorJobs, what: str) -> list[Violation]:
     at, message, done, latest = late
     whose = (
         f"ranks on {e.machine.topology.node_name(at)}: their"
-        if e.costs.processors == "shared"
+        if e.costs.processors == "shared" or "bytes" in what
         else f"rank {at}: its"
     )
     of = f"message {message}" if message >= 0 else "a set-up"

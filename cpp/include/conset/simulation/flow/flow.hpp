@@ -4,8 +4,9 @@
 // which it uses no bandwidth, then its bytes flow at the rate `Sharing` gives, which changes at events; nothing is held
 // while it waits. Messages of zero bytes end with their latency.
 //
-// Where bytes of exchanges count less at a node, sends preempt receives, or nodes spread messages over next links,
-// rates come from `Streaming`, whose weights differ by resource; else from `Sharing`, made for very many flows.
+// Where bytes of exchanges count less at a node, sends preempt receives, messages start up at ports, or nodes spread
+// messages over next links, rates come from `Streaming`, whose weights differ by resource; else from `Sharing`, made
+// for very many flows.
 //
 // Events: the end of a latency, the end of a transfer, an event of `Release`. All events within a relative 1e-12 are
 // handled together, then rates are solved once: the order inside cannot matter.

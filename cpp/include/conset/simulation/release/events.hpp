@@ -26,6 +26,7 @@ enum class EventKind : std::uint8_t {
     signal,    // one half of a signal (`Release`)
     received,  // the receiver's overhead is paid (`Release`)
     copied,    // a message inside a node is copied (`Release`)
+    port,      // a message comes to the port of its node to start up, or has done so (`Release`)
     header,    // a header asks for its next channel (owner's)
     arrived,   // work of a receiver that sends preempt (`Release`)
     stream,    // bytes begin to flow (owner's)

@@ -10,7 +10,8 @@
 //                trace without slots has no posting order: what may go goes. Of more than `eager` bytes, where that is
 //                given, and without a ready signal: a request to the receiver and, as soon as a receive is there, a
 //                grant back; the receive is kept for it
-//   3 send overhead on the sender's processor. `Carrier::depart`
+//   3 send overhead on the sender's processor; then, where messages start up, `Carrier::start_up` at the port of its
+//                node, one message after the other. `Carrier::depart`
 //   4 latency, channels: the carrier's business. It ends with `arrived`, which asks for a receive: of `receives` per
 //                rank, first come, first served, or, in list order, for the first messages of its list that are not
 //                delivered. Where `eager` is given, a message of up to so many bytes that finds no receive takes room
@@ -69,6 +70,7 @@ struct Execution {
     std::int64_t receives = 0;   // of a rank at once, 0: no limit
     bool receive_list = true;    // receives in list order, else first come, first served
     bool receive_before = false, one_processor = false, preempts = false;
+    bool startup = false;           // whether messages that leave their node start up at its port
     bool shared_processor = false;  // the ranks of a node have one processor together
     bool inside_crosses = false;    // whether messages inside a node are the carrier's too
     bool exchanges = false;         // whether two messages of a pair in one phase are a synchronized exchange
@@ -107,7 +109,8 @@ template <class Time>
 class Carrier {
 public:
     virtual ~Carrier() = default;
-    virtual void depart(std::int32_t m, Time at) = 0;  // its send overhead ends at `at`, which may lie ahead
+    virtual void start_up(std::int32_t /*m*/) {}       // begins now; an event `port` with `kStarted` when it ends
+    virtual void depart(std::int32_t m, Time at) = 0;  // all that goes before ends at `at`, which may lie ahead
     virtual void stream(std::int32_t m, Time at) = 0;  // has what it needs at its receiver; bytes flow from `at` on
     virtual void delivered(std::int32_t /*m*/) {}
     virtual void hold(std::int32_t /*rank*/, bool /*held*/) {}  // whether bytes into the rank stand still
@@ -129,7 +132,7 @@ public:
             Events<Time>& events, Carrier<Time>& carrier);
 
     // Puts in the events of time 0. After this the owner hands over every event of gate, signal, received, copied,
-    // arrived and idle.
+    // port, arrived and idle.
     void begin();
     void handle(const typename Events<Time>::Event& event, Time now);
 
@@ -157,6 +160,7 @@ public:
     double buffered_most() const { return buffered_most_; }
 
     Times<Time> times;
+    static constexpr std::uint8_t kStarted = 1;
 
 private:
     static constexpr std::uint8_t kPosted = 1, kDelivered = 2, kLeft = 4;
@@ -218,6 +222,7 @@ private:
     void decrement_waits(std::int32_t m);
     void post(std::int32_t m);
     void overhead(std::int32_t m);
+    void start_up(std::int32_t m, bool started);
     void advance(std::int32_t rank);
     bool has_free_slot(std::int32_t rank) const {
         return execution_.in_flight == 0 || open_[rank] < execution_.in_flight;
@@ -270,6 +275,7 @@ private:
     std::size_t left_ = 0;
     bool in_lists_ = false;
     Processors<Time> processors_;
+    Array<Fifo> ports_;  // by node: the message that starts up, and those that wait for that
     Array<std::uint8_t> state_, marks_;
     Array<std::int32_t> waits_, phase_, partner_;
     Rows sends_, receives_, dependents_;
