@@ -244,10 +244,10 @@ def message_times(
     once = (
         costs.inject
         + costs.eject
-        + Steps((costs.per_transfer_s + costs.startup_s,))
+        + Steps((costs.per_transfer_s,))
         + (costs.requests if requests else Steps())
     )
-    latency = np.where(leaves, once.of(size) + hops * costs.hop.of(size), 0.0)
+    latency = np.where(leaves, once.of(size) + hops * costs.hop.of(size) + costs.startup_s, 0.0)
     flow = np.where(leaves, size * per_byte, size / costs.copy_Bps)
     before = leaves & (costs.receive == "before")
     loose = before & (size <= (-1.0 if costs.eager_B is None else costs.eager_B))
