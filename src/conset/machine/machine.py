@@ -50,7 +50,7 @@ from conset.machine.network.routing import (
     unused_paths,
 )
 from conset.machine.network.topology import Topology
-from conset.machine.words import PARAMETERS, Word
+from conset.machine.words import NEVER, PARAMETERS, Word
 
 
 @dataclass(frozen=True, eq=False)
@@ -359,7 +359,12 @@ def _methods_of(base: Mapping[str, Any], costs: Mapping[str, Costs]) -> dict[str
 
 
 def _difference(base: Mapping[str, Any], rows: Mapping[str, Any]) -> dict[str, Any]:
-    return {word: row for word, row in rows.items() if base.get(word) != row}
+    gone = {  # back to what records leave out
+        word: {"value": _exact(PARAMETERS[word].absent, PARAMETERS[word]), "tag": None}
+        for word in base
+        if word not in rows and PARAMETERS[word].absent is not NEVER
+    }
+    return {word: row for word, row in (gone | dict(rows)).items() if base.get(word) != row}
 
 
 def _rows(costs: Costs) -> dict[str, Any]:
