@@ -432,7 +432,7 @@ class Release:
         else:
             port.pop(0)
             self.at(self.now + self.delay(m), HEADER, m)
-        if port and ~port[0] not in self.bytes_left:
+        if port and (what == "started" or len(port) == 1):
             rate = self.costs.port_out_Bps
             self.bytes_left[~port[0]] = self.costs.startup_s * (1.0 if rate == inf else rate)
             self.rate[~port[0]] = 0.0
