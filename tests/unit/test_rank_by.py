@@ -37,7 +37,7 @@ from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.files.compiled import read_compiled
-from conset.schedule.policy import order_messages
+from conset.schedule.loads import order_messages
 from conset.schedule.schedule import Schedule
 from conset.verification import verify
 

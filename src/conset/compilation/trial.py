@@ -287,7 +287,7 @@ def shares_rates(schedule: Schedule) -> bool:
     costs = schedule.machine.costs_for(schedule.method)
     limited = costs.in_flight is not None or costs.receives is not None
     packs = schedule.pattern.packed is not None and costs.copy_Bps < inf
-    worked = costs.has_overheads or costs.setup_s > 0 or costs.startup_s > 0 or costs.eager_B is not None or packs
+    worked = costs.has_overheads or costs.setup_s > 0 or costs.eager_B is not None or packs
     whole = schedule.parts is None and schedule.route_offsets is None
     return whole and not schedule.machine.method_costs and not (limited or worked)
 
