@@ -197,6 +197,7 @@ def test_the_stubs_name_what_the_core_has() -> None:
 
     stub = ast.parse((ROOT / "src/conset/_core.pyi").read_text())
     named = {n.name for n in stub.body if isinstance(n, ast.ClassDef | ast.FunctionDef)}
+    named |= {ast.unparse(n.target) for n in stub.body if isinstance(n, ast.AnnAssign)}
     assert named == {name for name in dir(_core) if not name.startswith("_")}
     for node in stub.body:
         if isinstance(node, ast.ClassDef) and not issubclass(

@@ -12,7 +12,9 @@ from hypothesis import given, settings, strategies as st
 from conset.base.errors import InputError
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern, placement_of
+from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
+from conset.methods.phases.problem import Objective
 from conset.models import predict
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
@@ -35,13 +37,18 @@ def patterns(draw: st.DrawFn, ranks: int) -> Pattern:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.data(), st.sampled_from(MACHINES), st.sampled_from(METHODS), st.integers(1, 2))
+@given(
+    st.data(),
+    st.sampled_from(MACHINES),
+    st.sampled_from(METHODS),
+    st.integers(1, 2),
+    st.sampled_from(["time", "phases"]),
+)
 def test_never_loses_what_the_identity_has(
-    data: st.DataObject, machine, method: str, per_node: int
-) -> None:  # type: ignore[no-untyped-def]
+    data: st.DataObject, machine: Machine, method: str, per_node: int, objective: Objective
+) -> None:
     ranks = data.draw(st.integers(1, machine.topology.endpoints * per_node))
     pattern = data.draw(patterns(ranks))
-    objective = data.draw(st.sampled_from(["time", "phases"]))
     request = CompileOptions(method=method, ranks_per_node=per_node, objective=objective)
     numbered = compile_pattern(pattern, machine, request)
     chosen = compile_pattern(

@@ -233,7 +233,7 @@ def test_posting_everything_that_cannot_run_is_told() -> None:
 
 
 def test_nothing_that_can_be_simulated_is_an_error() -> None:
-    schedule = compiled("random:degree=16", "torus:8x8", method="naive")
+    schedule = compiled("shift:by=4", "ring:9", method="naive")
     with pytest.raises(NoScheduleError, match="deadlock"):
         best_trial(schedule, "none", rank_by="circuit")
 

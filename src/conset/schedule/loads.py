@@ -221,16 +221,16 @@ def order_messages(
                 f"posting {BY_DIMENSION}: requires a mesh, torus, ring or hypercube, given {kind}"
             )
         sides = topology.sides
-    ends = [np.ascontiguousarray(end, np.int32) for end in (pattern.source, pattern.target)]
-    nodes = ends if placement is None else [placement[end] for end in ends]
+    source, target = (np.ascontiguousarray(each) for each in (pattern.source, pattern.target))
     size = pattern.size[:1] if pattern.equal_sizes else pattern.size
     return _core.order_messages(
         pattern.ranks,
-        *ends,
+        source,
+        target,
         np.ascontiguousarray(size),
         order=order,
         seed=seed % 2**64,
         sides=np.array(sides, np.int32),
-        source_node=nodes[0],
-        target_node=nodes[1],
+        source_node=source if placement is None else placement[source],
+        target_node=target if placement is None else placement[target],
     )
