@@ -156,16 +156,19 @@ def depths_in_graph(tail: Integers, head: Integers, nodes: int) -> Ints32:
         nodes: how many there are.
     """
     depth = np.zeros(nodes, np.int32)
-    order = np.argsort(tail, kind="stable")
+    # numbers below 2^16 are sorted in linear time
+    order = np.lexsort(((tail & 0xFFFF).astype(np.uint16), (tail >> 16).astype(np.uint16)))
     second = head[order]
     starts = np.searchsorted(tail[order], np.arange(nodes + 1))
     waits = np.bincount(head, minlength=nodes)
     depth[waits > 0] = -1
-    free, level = np.flatnonzero(waits == 0), 0
+    free, level, place = np.flatnonzero(waits == 0), 0, np.empty(nodes, np.int64)
     while free.size:
         reached = second[take_rows(starts, free)[1]]
         np.subtract.at(waits, reached, 1)
-        free, level = np.unique(reached[waits[reached] == 0]), level + 1
+        ready = reached[waits[reached] == 0]
+        place[ready] = np.arange(ready.size)
+        free, level = ready[place[ready] == np.arange(ready.size)], level + 1
         depth[free] = level
     return depth
 

@@ -34,7 +34,14 @@ from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.paths import Paths
-from conset.schedule.policy import POSTINGS, InFlight, check_in_flight, check_posting
+from conset.schedule.policy import (
+    POSTINGS,
+    InFlight,
+    check_in_flight,
+    check_posting,
+    depths_in_graph,
+    order_of_transfers,
+)
 
 
 @dataclass(frozen=True)
@@ -442,6 +449,19 @@ class Schedule(ValueObject):
         return frozen(
             np.repeat(np.arange(self.phases, dtype=np.int32), np.diff(self.phase_offsets))
         )
+
+    def ordered(self) -> tuple[Ints32, Ints32]:
+        """(first, second), shape=(pairs): transfers that follow one another, as posted."""
+        first, second = order_of_transfers(self.pattern.before, self.message)
+        place = np.empty(self.transfers, np.int32)
+        place[self.posted] = np.arange(self.transfers, dtype=np.int32)
+        kept = place[first] < place[second]
+        return (first, second) if kept.all() else (first[kept], second[kept])
+
+    @cached_property
+    def depth(self) -> Ints32:
+        """shape=(transfers), int32: the most transfers one after the other that lead to each."""
+        return depths_in_graph(*self.ordered(), self.transfers)
 
     def rearranged(self, transfers: Integers, phase_offsets: Integers) -> Schedule:
         """Some of the transfers, or all, in this order and in these phases.

@@ -139,7 +139,7 @@ from conset.schedule import (
     chained,
     chosen_links,
     circuits_of,
-    depths,
+    depths_in_graph,
     most_posted,
     order_of_transfers,
     parse_sync,
@@ -391,8 +391,9 @@ def chain_busy(schedule: Schedule, costs: Costs, batches: Ints) -> tuple[Floats,
         schedule.packed,
     ).alone
     end = np.array(alone, np.float64)
-    first, second = _pairs(schedule, batches)
-    depth = depths(np.stack([first, second], axis=1), schedule.transfers)[second]
+    first, second, depth = _pairs(schedule, batches)
+    # small unsigned numbers are sorted in linear time; what is in a cycle, -1, becomes large
+    depth = depth.astype(np.min_scalar_type(int(depth.max(initial=0))))[second]
     order = np.argsort(depth, kind="stable")
     for own in np.split(order, np.flatnonzero(np.diff(depth[order])) + 1):
         np.maximum.at(end, second[own], end[first[own]] + alone[second[own]])
@@ -431,12 +432,12 @@ def order_busy(
         transfers: of some transfers, as the core takes them.
     """
     time, rank, setups = np.zeros(schedule.phases), *np.zeros((2, schedule.phases), np.int64)
-    pairs = np.stack(_pairs(schedule, batches), axis=1)
+    first, second, depth = _pairs(schedule, batches)
     phase = schedule.phase_of
     apart = sync.kind in ("local", "ready")  # phases are waves of their own
     if apart:
-        pairs = pairs[phase[pairs[:, 0]] == phase[pairs[:, 1]]]
-    depth = depths(pairs, schedule.transfers)
+        inside = phase[first] == phase[second]
+        depth = depths_in_graph(first[inside], second[inside], schedule.transfers)
     without = replace(costs, setup_s=0.0)
     given = message_costs(schedule.machine, without, sync.kind, in_flight=slots_of(schedule, costs))
     # rank · phases + phase wherever a rank has transfers, rising
@@ -465,17 +466,15 @@ def order_busy(
     return time, rank, setups
 
 
-def _pairs(schedule: Schedule, batches: Ints) -> tuple[Ints32, Ints32]:
-    """Transfers of one batch that follow one another, in the order in which they are posted.
-
-    (first, second).
-    """
-    first, second = order_of_transfers(schedule.pattern.before, schedule.message)
+def _pairs(schedule: Schedule, batches: Ints) -> tuple[Ints32, Ints32, Ints32]:
+    """(first, second, depth): as `Schedule.ordered`, of transfers of one batch alone."""
+    first, second = schedule.ordered()
+    if batches.size <= 2:
+        return first, second, schedule.depth
     batch = np.repeat(np.arange(batches.size - 1), np.diff(batches))[schedule.phase_of]
-    place = np.empty(schedule.transfers, np.int64)
-    place[schedule.posted] = np.arange(schedule.transfers)
-    kept = (batch[first] == batch[second]) & (place[first] < place[second])
-    return first[kept], second[kept]
+    kept = batch[first] == batch[second]
+    first, second = first[kept], second[kept]
+    return first, second, depths_in_graph(first, second, schedule.transfers)
 
 
 def timetable_busy(
