@@ -67,7 +67,9 @@ ranks.
     halves along each dimension and for single nodes; and ≥ Σ bytes · shortest hops / Σ rate over
     all links.
 
-Time O(messages · (log messages + cuts)), memory O(messages).
+Time O(messages · (log messages + cuts)), memory O(messages); of a complete exchange of equal sizes
+cuts, ports and partners follow from the numbers of ranks on nodes, and where it fills a torus the
+messages of rank 0 stand for those of every rank.
 """
 
 from __future__ import annotations
@@ -76,7 +78,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from math import comb, floor, inf, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -103,6 +105,24 @@ WINDOWS = 64
 STEPS = 64
 """Of a bisection."""
 MANY = 2**62
+SENDS, RECEIVES = "sends to", "receives from"
+
+
+class Ways(NamedTuple):
+    """Messages, each with its shortest way.
+
+    Attributes:
+        source, target: shape=(messages), int32: nodes.
+        size: shape=(messages) [B].
+        hops: shape=(messages), int32: links on a shortest path.
+        times: how many messages of the pattern each stands for.
+    """
+
+    source: Ints32
+    target: Ints32
+    size: Ints
+    hops: Ints32
+    times: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +153,61 @@ class RelayProblem:
     def ends(self) -> tuple[Ints32, Ints32]:
         """(source, target), shape=(messages) each: nodes."""
         return self.nodes_of(self.pattern.source), self.nodes_of(self.pattern.target)
+
+    @cached_property
+    def ranks_on(self) -> Ints | None:
+        """shape=(nodes): ranks on each node, of a complete exchange of equal sizes; None: others.
+
+        What leaves a set of nodes is then known without a look at every message.
+        """
+        if not self.pattern.is_complete:
+            return None
+        everybody = np.arange(self.pattern.ranks, dtype=np.int32)
+        return np.bincount(self.nodes_of(everybody), minlength=self.machine.topology.nodes)
+
+    def bytes_from(self, inside: Bools) -> float:
+        """Bytes from nodes of a set to the others [B]."""
+        if self.ranks_on is not None:
+            own = int(self.ranks_on[inside].sum())
+            return float(own * (self.pattern.ranks - own) * int(self.pattern.size[0]))
+        source, target = self.ends
+        crossing = self.pattern.size[inside[source] & ~inside[target]]
+        return float(crossing.sum(dtype=np.float64))
+
+    @cached_property
+    def bytes_of_nodes(self) -> tuple[Floats, Floats]:
+        """(out, in), shape=(nodes) each: bytes from each node to others, and from others [B]."""
+        nodes = self.machine.topology.nodes
+        if self.ranks_on is not None:
+            pairs = self.ranks_on * (self.pattern.ranks - self.ranks_on)
+            both = (pairs * int(self.pattern.size[0])).astype(np.float64)
+            return both, both
+        source, target = self.ends
+        leaves = source != target
+        size = self.pattern.size[leaves].astype(np.float64)
+        out, into = (
+            np.asarray(np.bincount(ends[leaves], size, nodes), np.float64)
+            for ends in (source, target)
+        )
+        return out, into
+
+    @cached_property
+    def farthest(self) -> Ways:
+        """The messages whose way is looked at, and how many there are like each of them.
+
+        Of a complete exchange between all nodes of a torus those of rank 0 stand for all.
+        """
+        topology, pattern = self.machine.topology, self.pattern
+        alike = self.ranks_on is not None and self.placement is None and topology.wraps
+        alike = alike and topology.is_box and pattern.ranks == topology.nodes
+        seen = slice(0, pattern.ranks - 1) if alike else slice(None)
+        source = np.zeros(seen.stop, np.int32) if alike else pattern.source
+        source, target = self.nodes_of(source), self.nodes_of(pattern.target[seen])
+        hops = np.zeros(source.size, np.int32)
+        if topology.link_slots:
+            ends = np.ascontiguousarray(source), np.ascontiguousarray(target)
+            hops = route_hops(topology, Routing.default(topology), *ends)
+        return Ways(source, target, pattern.size[seen], hops, pattern.ranks if alike else 1)
 
     @cached_property
     def used(self) -> int:
@@ -238,20 +313,10 @@ class RelayProblem:
     @cached_property
     def fans(self) -> tuple[Fan, Fan]:
         """(of what each rank sends, of what each receives)."""
-        pattern, (out, into) = self.pattern, self.spacing_s
+        pattern, way_s, stages = self.pattern, self.way_s, self.stages
         return (
-            Fan.of(
-                pattern.source, pattern.target, pattern, self.way_s, out, self.stages, "sends to"
-            ),
-            Fan.of(
-                pattern.target,
-                pattern.source,
-                pattern,
-                self.way_s,
-                into,
-                self.stages,
-                "receives from",
-            ),
+            Fan(*rank_partners(pattern, SENDS), way_s, self.spacing_s[0], stages, SENDS),
+            Fan(*rank_partners(pattern, RECEIVES), way_s, self.spacing_s[1], stages, RECEIVES),
         )
 
 
@@ -277,20 +342,6 @@ class Fan:
     spacing_s: float
     stages: int | None
     verb: str
-
-    @staticmethod
-    def of(
-        own: Ints32,
-        other: Ints32,
-        pattern: Pattern,
-        way_s: float,
-        spacing_s: float,
-        stages: int | None,
-        verb: str,
-    ) -> Fan:
-        """The partners `other` of the ranks `own`."""
-        ranked, rank = rank_partners(own, other, pattern.size, pattern.ranks)
-        return Fan(ranked, rank, way_s, spacing_s, stages, verb)
 
     @property
     def partners(self) -> int:
@@ -338,8 +389,16 @@ class Fan:
         return low
 
 
-def rank_partners(own: Ints32, other: Ints32, size: Ints, ranks: int) -> tuple[Ints, int]:
-    """(bytes of ranks' i-th largest partners, added up; the rank with most partners)."""
+def rank_partners(pattern: Pattern, verb: str) -> tuple[Ints, int]:
+    """(bytes of ranks' i-th largest partners, added up; the rank with most partners).
+
+    Partners are those that a rank `SENDS` to or `RECEIVES` from.
+    """
+    ranks, size = pattern.ranks, pattern.size
+    if pattern.is_complete:
+        return np.full(ranks - 1, ranks * int(size[0])), 0
+    ends = (pattern.source, pattern.target)
+    own, other = ends if verb == SENDS else ends[::-1]
     pairs, at = np.unique(own.astype(np.int64) * ranks + other, return_inverse=True)
     total = np.zeros(pairs.size, np.int64)
     np.add.at(total, at, size)
@@ -354,9 +413,9 @@ def rank_partners(own: Ints32, other: Ints32, size: Ints, ranks: int) -> tuple[I
 
 def bound_forwarded_message(problem: RelayProblem) -> BoundValue:
     """The message that takes longest alone [s]."""
-    source, target = problem.ends
-    size = np.zeros(1, np.int64) if problem.split else problem.pattern.size
-    outside = problem.latency_s + least_hops(problem) * problem.hop_s + size * problem.slowest_s
+    source, target, own, hops, _ = problem.farthest
+    size = np.zeros(1, np.int64) if problem.split else own
+    outside = problem.latency_s + hops * problem.hop_s + size * problem.slowest_s
     inside = np.minimum(
         size / problem.costs.copy_Bps, outside
     )  # it may take the way over another node
@@ -369,15 +428,6 @@ def bound_forwarded_message(problem: RelayProblem) -> BoundValue:
         f"message {m}, {problem.pattern.size[m]:,} B from {name(int(source[m]))} to "
         f"{name(int(target[m]))}, over whichever ranks",
     )
-
-
-def least_hops(problem: RelayProblem) -> Ints32:
-    """shape=(messages), int32: links on a shortest path."""
-    topology = problem.machine.topology
-    source, target = (np.ascontiguousarray(nodes) for nodes in problem.ends)
-    if not topology.link_slots:
-        return np.zeros(source.size, np.int32)
-    return route_hops(topology, Routing.default(topology), source, target)
 
 
 def bound_fan_out(problem: RelayProblem) -> BoundValue:
@@ -402,12 +452,9 @@ def bound_fan_out(problem: RelayProblem) -> BoundValue:
 
 def bound_forwarded_ports(problem: RelayProblem) -> BoundValue | None:
     """The node with most bytes out, in, or both [s]; None where no message leaves its node."""
-    source, target = problem.ends
-    leaves = source != target
-    if not leaves.any():
+    out, into = problem.bytes_of_nodes
+    if not out.any():
         return None
-    nodes, size = problem.machine.topology.nodes, problem.pattern.size[leaves].astype(np.float64)
-    out, into = (np.bincount(ends[leaves], size, nodes) for ends in (source, target))
     costs = problem.costs
     kinds = {
         "sends": (out, 1 / costs.port_out_Bps),
@@ -471,7 +518,6 @@ def bound_volume_time(problem: RelayProblem, volume_B: int) -> BoundValue | None
 def bound_cuts(problem: RelayProblem) -> BoundValue | None:
     """The cut with most bytes over what its links carry [s]; None where links cost nothing."""
     topology = problem.machine.topology
-    source, target = problem.ends
     if not problem.link_s.size or not topology.links:
         return None
     rates = np.where(
@@ -480,15 +526,13 @@ def bound_cuts(problem: RelayProblem) -> BoundValue | None:
     begin, end = topology.ends
     best = BoundValue(0.0, "")
     for inside, name in halves(problem):
-        crossing = problem.pattern.size[inside[source] & ~inside[target]].sum(dtype=np.float64)
+        crossing = problem.bytes_from(inside)
         rate = float(rates[inside[begin] & ~inside[end]].sum())
         if crossing and rate and crossing / rate > best.value:
             text = f"{format_size(crossing)} leave {name}, whose links carry {format_rate(rate)}"
-            best = BoundValue(float(crossing) / rate, text)
-    leaves = source != target
-    size = problem.pattern.size[leaves].astype(np.float64)
-    for ends, links, verb in ((source, begin, "leave"), (target, end, "enter")):
-        own = np.bincount(ends[leaves], size, topology.nodes)
+            best = BoundValue(crossing / rate, text)
+    sides = zip(problem.bytes_of_nodes, (begin, end), ("leave", "enter"), strict=True)
+    for own, links, verb in sides:
         rate_of = np.bincount(links, np.where(begin != end, rates, 0.0), topology.nodes)
         times = np.where(own > 0, own / np.where(rate_of > 0, rate_of, inf), 0.0)
         node = int(times.argmax())
@@ -531,7 +575,8 @@ def bound_links(problem: RelayProblem) -> BoundValue | None:
     topology = problem.machine.topology
     if not problem.link_s.size or not problem.link_s.all():
         return None
-    carried = float((problem.pattern.size * least_hops(problem).astype(np.float64)).sum())
+    ways = problem.farthest
+    carried = float((ways.size * ways.hops.astype(np.float64)).sum()) * ways.times
     rate = float(
         np.broadcast_to(1 / problem.link_s, topology.link_slots)[topology.link_exists].sum()
     )
@@ -714,13 +759,9 @@ def _shares(total: int, parts: int) -> list[int]:
 
 def bound_reach(pattern: Pattern, stages: int | None) -> Candidate:
     """The least sum of stage maxima."""
-    pairs = (
-        (pattern.source, pattern.target, "sends to"),
-        (pattern.target, pattern.source, "receives from"),
-    )
     found = []
-    for own, other, verb in pairs:
-        ranked, rank = rank_partners(own, other, pattern.size, pattern.ranks)
+    for verb in (SENDS, RECEIVES):
+        ranked, rank = rank_partners(pattern, verb)
         found.append((int(ranked.size), f"rank {rank} {verb} {count_of(int(ranked.size), 'rank')}"))
     partners, text = max(found, key=lambda each: each[0])
     least = least_maxima(partners + 1, stages)
@@ -744,13 +785,10 @@ def bound_volume(
         NoScheduleError: with these maxima a rank does not reach all its targets, or is not reached
             by its sources.
     """
-    sides = (
-        (pattern.source, pattern.target, maxima, "sends to"),
-        (pattern.target, pattern.source, maxima if receives is None else receives, "receives from"),
-    )
+    sides = ((SENDS, maxima), (RECEIVES, maxima if receives is None else receives))
     found = []
-    for own, other, most, verb in sides:
-        ranked, rank = rank_partners(own, other, pattern.size, pattern.ranks)
+    for verb, most in sides:
+        ranked, rank = rank_partners(pattern, verb)
         counts = symmetric_sums(most)
         if sum(counts) < ranked.size:
             text = f"rank {rank} {verb} {count_of(int(ranked.size), 'rank')}"

@@ -151,8 +151,12 @@ class Pattern(ValueObject):
             raise InputError(
                 f"before[{k}] = {before[k].tolist()}: ordered messages must share a rank"
             )
-        key = distinct_ints(before[:, 0].astype(np.int64) * self.messages + before[:, 1])
-        before = np.stack(np.divmod(key, self.messages), axis=1).astype(np.int32)
+        key = before[:, 0].astype(np.int64) * self.messages + before[:, 1]
+        if not (key[1:] > key[:-1]).all():
+            before = np.stack(np.divmod(distinct_ints(key), self.messages), axis=1).astype(np.int32)
+        waits = np.bincount(before[:, 1], minlength=self.messages)
+        if (waits[before[:, 0]] < waits[before[:, 1]]).all():
+            return frozen(before)  # what waits for more comes later: there is no cycle
         if cycle := find_cycle(before, self.messages):
             raise InputError(
                 f"before: the order is cyclic: message {' before '.join(map(str, cycle))}"
@@ -292,6 +296,17 @@ class Pattern(ValueObject):
             or self.size.strides == (0,)
             or bool((self.size == self.size[0]).all())
         )
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether every rank sends one message of one size to every other rank, in rank order."""
+        others = self.ranks - 1
+        if not others or self.before is not None or self.packed is not None:
+            return False
+        if np.any(np.diff(self.offsets) != others) or not self.equal_sizes:
+            return False
+        rows = self.target.reshape(self.ranks, others)
+        return bool((rows[:, 1:] > rows[:, :-1]).all())
 
     def matrix(self) -> Ints:
         """shape=(ranks, ranks): bytes from row to column [B]; for pictures and small patterns."""
