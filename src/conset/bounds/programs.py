@@ -121,7 +121,7 @@ def bound_program(program: Program, whole: Schedule | None = None) -> ProgramBou
 
 def stage_maxima(paths: Paths) -> tuple[list[int], list[int]]:
     """(the most bundles that a rank sends, that a rank receives) in every stage."""
-    patterns = [paths.bundles(stage).pattern for stage in range(paths.stages)]
+    patterns = [paths.stage_pattern(stage) for stage in range(paths.stages)]
     sends = [int(np.diff(pattern.offsets).max()) for pattern in patterns]
     return sends, [int(np.bincount(pattern.target, minlength=1).max()) for pattern in patterns]
 

@@ -412,7 +412,7 @@ def steps_of(plan: Plan) -> int:
 def _stages(paths: Paths, schedule: Schedule) -> list[Transfers]:
     """The transfers of a chained program by stage, each with its first byte in the bundle."""
     within = _offset_in_message(schedule)
-    bundles = [paths.bundles(stage).pattern for stage in range(paths.stages)]
+    bundles = [paths.stage_pattern(stage) for stage in range(paths.stages)]
     edges = np.cumsum([0, *(each.messages for each in bundles)])
     # chained messages are bundles by source, then by stage
     number = np.argsort(np.concatenate([each.source for each in bundles]), kind="stable")[

@@ -42,7 +42,14 @@ from .loads import (
     phase_loads as phase_loads,
     transfer_links as transfer_links,
 )
-from .paths import MAX_STAGES as MAX_STAGES, Bundles as Bundles, Paths as Paths, direct as direct
+from .paths import (
+    MAX_STAGES as MAX_STAGES,
+    NO_POSITIONS as NO_POSITIONS,
+    Box as Box,
+    Bundles as Bundles,
+    Paths as Paths,
+    direct as direct,
+)
 from .policy import (
     KINDS as KINDS,
     MAX_IN_FLIGHT as MAX_IN_FLIGHT,

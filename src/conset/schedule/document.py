@@ -14,7 +14,7 @@ delivers, and of every stage its bundles: which bytes of which messages travel t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -24,6 +24,7 @@ import numpy as np
 from conset.base import Floats, Ints, Ints32
 from conset.machine.machine import Machine
 from conset.machine.spec import machine_of_record
+from conset.schedule.paths import MessagesBlock
 from conset.schedule.schedule import Schedule
 
 MAX_NAME = 300
@@ -203,6 +204,8 @@ class ProgramDocument:
         messages: what a program that forwards delivers; None: its stages send messages of their
             own.
         staging_limit_B: bytes that a rank may hold for others between two stages; None: any number.
+        blocks: in memory only, instead of `messages` and the bundles of stages: gives all messages
+            block by block, in the order of their sources.
     """
 
     machine: str | Mapping[str, Any]
@@ -214,6 +217,7 @@ class ProgramDocument:
     sync: str = "barrier"
     messages: MessagesDocument | None = None
     staging_limit_B: int | None = None  # noqa: N815
+    blocks: Callable[[], Iterator[MessagesBlock]] | None = None
 
 
 AnyDocument = Document | ProgramDocument

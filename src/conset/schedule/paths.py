@@ -5,12 +5,24 @@ Stage by stage, with the bundles that follow from them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
-from conset.base import InputError, Ints, Ints32, ValueObject, check_range, frozen, frozen_ints
+from conset.base import (
+    Bools,
+    InputError,
+    Ints,
+    Ints32,
+    ValueObject,
+    check_range,
+    frozen,
+    frozen_ints,
+)
 from conset.pattern.pattern import Pattern
 
 MAX_STAGES = 64
@@ -48,6 +60,77 @@ class Bundles(ValueObject):
         return frozen(np.repeat(np.arange(self.bundles, dtype=np.int32), np.diff(self.offsets)))
 
 
+class MessagesBlock(NamedTuple):
+    """Some messages of a program, with the bundles that they travel in.
+
+    Attributes:
+        source: shape=(messages): source rank.
+        target: shape=(messages): target rank.
+        size: shape=(messages): bytes [B].
+        moves: for each stage (messages of the block that it sends, the bundle of each).
+    """
+
+    source: Ints32
+    target: Ints32
+    size: Ints
+    moves: tuple[tuple[Ints32, Ints32], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """A box of ranks, one of its dimensions corrected in each stage.
+
+    Where a complete exchange of equal sizes fills the box, bundles follow from it: in the stage of
+    a dimension of side k every rank sends the ranks / k messages that go on by way of each other
+    rank of its line there.
+
+    Attributes:
+        sides: of the box, cells numbered row by row.
+        order: the dimension that each stage corrects.
+        cell: shape=(ranks), int64: the cell of each rank, all distinct.
+    """
+
+    sides: tuple[int, ...]
+    order: tuple[int, ...]
+    cell: Ints
+
+    @cached_property
+    def rank_in(self) -> Ints32:
+        """shape=(cells), int32: the rank in each cell; -1: none."""
+        found = np.full(prod(self.sides), -1, np.int32)
+        found[self.cell] = np.arange(self.cell.size, dtype=np.int32)
+        return frozen(found)
+
+    def side_and_weight(self, stage: int) -> tuple[int, int]:
+        """(side of the dimension of a stage, cells from one of its coordinates to the next)."""
+        d = self.order[stage]
+        return self.sides[d], prod(self.sides[d + 1 :])
+
+    def positions(self, source: Ints32, target: Ints32) -> Ints32:
+        """shape=(messages, stages + 1), int32: as of `Paths`, of messages between these ranks."""
+        wish, end = self.cell[source], self.cell[target]
+        positions = np.empty((source.size, len(self.order) + 1), np.int32, order="F")
+        positions[:, 0] = source
+        for stage in range(len(self.order)):
+            side, weight = self.side_and_weight(stage)
+            wish = wish + (end // weight % side - wish // weight % side) * weight
+            there = self.rank_in[wish]
+            positions[:, stage + 1] = np.where(there < 0, positions[:, stage], there)
+        return positions
+
+    def lines(self, stage: int) -> Ints32:
+        """shape=(ranks, side), int32: the ranks of the line of each rank, by coordinate."""
+        side, weight = self.side_and_weight(stage)
+        first = self.cell - self.cell // weight % side * weight
+        return self.rank_in[first[:, None] + np.arange(side) * weight]
+
+
+NO_POSITIONS = frozen(np.empty((0, 0), np.int32))
+"""Of paths that follow from a box."""
+BLOCK = 2**20
+"""Messages whose positions are written out at a time: 24 MiB and 4 MiB a stage."""
+
+
 @dataclass(frozen=True, eq=False)
 class Paths(ValueObject):
     """Where every message of a pattern is before each stage, and after the last.
@@ -66,6 +149,8 @@ class Paths(ValueObject):
         size: shape=(parts), int64 [B], above 0; None with `message`. The parts of a message cover
             it without overlap.
         name: how they were found, for people.
+        box: which a complete exchange of equal sizes fills: `positions` are `NO_POSITIONS`, and
+            written out only where they are asked for. None: they do not follow from a box.
     """
 
     pattern: Pattern
@@ -74,9 +159,14 @@ class Paths(ValueObject):
     first: Ints | None = None
     size: Ints | None = None
     name: str = field(default="paths", compare=False)
+    box: Box | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
+        if self.box is not None and self.positions is NO_POSITIONS:
+            object.__delattr__(self, "positions")
+            return
+        set_(self, "box", None)
         set_(self, "positions", frozen_ints(self.positions, np.int32, "positions"))
         if self.pattern.before is not None:
             raise InputError("paths: of a pattern whose messages have an order there are none")
@@ -93,6 +183,13 @@ class Paths(ValueObject):
             rule = f"one row for each of {parts} parts and 2 to {MAX_STAGES + 1} columns required"
             raise InputError(f"positions has shape {shape}: {rule}")
         self._check_positions()
+
+    def __getattr__(self, name: str) -> Ints32:
+        if name != "positions" or self.__dict__.get("box") is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        found = frozen(self.__dict__["box"].positions(self.pattern.source, self.pattern.target))
+        object.__setattr__(self, "positions", found)
+        return found
 
     def _check_parts(self, message: Ints32, first: Ints, size: Ints) -> None:
         if not message.shape == first.shape == size.shape or message.ndim != 1:
@@ -146,12 +243,14 @@ class Paths(ValueObject):
     @property
     def stages(self) -> int:
         """Number of stages."""
+        if self.box is not None:
+            return len(self.box.order)
         return int(self.positions.shape[1] - 1)
 
     @property
     def parts(self) -> int:
         """Number of parts."""
-        return int(self.positions.shape[0])
+        return self.pattern.messages if self.box is not None else int(self.positions.shape[0])
 
     @cached_property
     def message_of(self) -> Ints32:
@@ -177,6 +276,80 @@ class Paths(ValueObject):
     def bundles(self, stage: int) -> Bundles:
         """What stage `stage` sends."""
         return self._all_bundles[stage]
+
+    def stage_pattern(self, stage: int) -> Pattern:
+        """The pattern of the bundles of a stage."""
+        if self.box is not None:
+            return self._patterns_of_box[stage]
+        return self.bundles(stage).pattern
+
+    def held(self, stage: int) -> tuple[Ints, Bools]:
+        """(parts in each bundle of a stage, which bundles have a part that moves again later)."""
+        if self.box is not None:
+            count = self.stage_pattern(stage).messages
+            parts = self.pattern.ranks // self.box.side_and_weight(stage)[0]
+            return np.full(count, parts), np.full(count, stage + 1 < self.stages)
+        bundles = self.bundles(stage)
+        if not bundles.bundles:
+            return np.zeros(0, np.int64), np.zeros(0, np.bool_)
+        moves_on = (self._last > stage)[bundles.parts]
+        return np.diff(bundles.offsets), np.bitwise_or.reduceat(moves_on, bundles.offsets[:-1])
+
+    @cached_property
+    def _last(self) -> Ints32:
+        """shape=(parts), int32: the last stage that each part moves in; -1: none."""
+        last = np.full(self.parts, -1, np.int32)
+        for stage in range(self.stages):
+            last[self.positions[:, stage] != self.positions[:, stage + 1]] = stage
+        return last
+
+    @cached_property
+    def _patterns_of_box(self) -> tuple[Pattern, ...]:
+        assert self.box is not None  # the caller looked
+        return tuple(self._pattern_of_box(self.box, stage) for stage in range(self.stages))
+
+    def _pattern_of_box(self, box: Box, stage: int) -> Pattern:
+        if len(box.sides) == 1:
+            name = f"stage {stage} of {self.pattern.name}"
+            return replace(self.pattern, name=name, local_bytes=0, sent=())
+        ranks, lines = self.pattern.ranks, np.sort(box.lines(stage), axis=1)
+        target = lines[lines != np.arange(ranks)[:, None]]
+        side = lines.shape[1]
+        return Pattern(
+            ranks,
+            np.arange(ranks + 1) * (side - 1),
+            target,
+            np.full(target.size, int(self.pattern.size[0]) * (ranks // side)),
+            packed=np.ones(target.size, np.bool_),
+            name=f"stage {stage} of {self.pattern.name}",
+        )
+
+    def blocks(self) -> Iterator[MessagesBlock]:
+        """All messages of paths through a box, with the bundles that they travel in.
+
+        By blocks of source ranks, of about `BLOCK` messages each.
+        """
+        assert self.box is not None  # nothing else has so many messages
+        pattern, box, places = self.pattern, self.box, []
+        own = np.arange(pattern.ranks, dtype=np.int32)
+        for stage in range(self.stages):
+            lines = box.lines(stage)
+            place = np.argsort(np.argsort(lines, axis=1), axis=1) - (lines > own[:, None])
+            begin = own.astype(np.int64)[:, None] * (lines.shape[1] - 1)
+            places.append((begin + place).astype(np.int32))
+        step = max(1, BLOCK // pattern.ranks)
+        for first in range(0, pattern.ranks, step):
+            sender = own[first : first + step]
+            rows = slice(*pattern.offsets[[first, first + sender.size]].tolist())
+            source, target = np.repeat(sender, pattern.ranks - 1), pattern.target[rows]
+            positions, moves = box.positions(source, target), []
+            for stage, place in enumerate(places):
+                here, there = positions[:, stage], positions[:, stage + 1]
+                message = np.flatnonzero(here != there).astype(np.int32)
+                side, weight = box.side_and_weight(stage)
+                at = (box.cell // weight % side)[there[message]]
+                moves.append((message, place[here[message], at]))
+            yield MessagesBlock(source, target, pattern.size[rows], tuple(moves))
 
     @cached_property
     def _all_bundles(self) -> tuple[Bundles, ...]:
@@ -221,4 +394,7 @@ class Paths(ValueObject):
 
 def direct(pattern: Pattern) -> Paths:
     """Every message from its source to its target in one stage."""
+    if pattern.is_complete:
+        box = Box((pattern.ranks,), (0,), np.arange(pattern.ranks))
+        return Paths(pattern, NO_POSITIONS, name="direct", box=box)
     return Paths(pattern, np.column_stack((pattern.source, pattern.target)), name="direct")

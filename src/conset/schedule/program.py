@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,7 @@ class Program(ValueObject):
         for k, stage in enumerate(self.stages):
             if stage.repeat != 1 or stage.turns:
                 raise InputError(f"stages[{k}]: a stage that forwards runs once and does not turn")
-            if self.schedules[stage.schedule].pattern != paths.bundles(k).pattern:
+            if self.schedules[stage.schedule].pattern != paths.stage_pattern(k):
                 raise InputError(
                     f"stages[{k}]: its schedule does not send the bundles of stage {k}"
                 )
@@ -229,6 +230,15 @@ def staging_bytes(paths: Paths) -> int:
 
     Of what it neither sends first nor gets.
     """
+    if paths.box is not None:
+        # of the messages that a rank holds, which agree with its cell in the target's coordinates
+        # that are corrected and the source's that are not: all but its own, sent and received
+        ranks, sides = paths.pattern.ranks, [paths.box.sides[d] for d in paths.box.order]
+        relayed = [
+            ranks - prod(sides[:stage]) - prod(sides[stage:]) + 1
+            for stage in range(1, paths.stages)
+        ]
+        return max(relayed, default=0) * int(paths.pattern.size[0])
     at, most = paths.positions, 0
     for stage in range(1, paths.stages):
         others = (at[:, stage] != at[:, 0]) & (at[:, stage] != at[:, -1])
@@ -360,7 +370,7 @@ def bundles_of(paths: Paths) -> Pattern:
 
     The bundles of all stages, and what each waits for.
     """
-    return _together([paths.bundles(stage).pattern for stage in range(paths.stages)], paths)[0]
+    return _together([paths.stage_pattern(stage) for stage in range(paths.stages)], paths)[0]
 
 
 def unchained(schedule: Schedule, paths: Paths) -> Program:
@@ -372,7 +382,7 @@ def unchained(schedule: Schedule, paths: Paths) -> Program:
         InputError: it is no schedule of the bundles of these paths, or a phase of it belongs to
             several stages.
     """
-    patterns = [paths.bundles(stage).pattern for stage in range(paths.stages)]
+    patterns = [paths.stage_pattern(stage) for stage in range(paths.stages)]
     places = _places(patterns)
     if sum(pattern.messages for pattern in patterns) != schedule.pattern.messages:
         raise InputError("the schedule sends other messages than the bundles of the paths")
@@ -531,6 +541,8 @@ def needs(paths: Paths, places: Sequence[Ints32]) -> Ints32:
 
     `places[j]` numbers the bundles of stage j.
     """
+    if paths.box is not None:
+        return _needs_in_box(paths)
     last = np.full(paths.parts, -1, np.int64)
     found = []
     count = 1 + max((int(place.max(initial=0)) for place in places), default=0)
@@ -542,6 +554,24 @@ def needs(paths: Paths, places: Sequence[Ints32]) -> Ints32:
         last[bundles.parts] = own
     keys = np.concatenate([np.zeros(0, np.int64), *found])
     return np.column_stack((keys // count, keys % count)).astype(np.int32)
+
+
+def _needs_in_box(paths: Paths) -> Ints32:
+    """The same in a box that a complete exchange fills, sorted.
+
+    A bundle waits for all that its rank was sent in earlier stages; those of a rank are numbered by
+    stage.
+    """
+    ranks, patterns = paths.pattern.ranks, [paths.stage_pattern(j) for j in range(paths.stages)]
+    each = [pattern.messages // ranks for pattern in patterns]
+    target = np.concatenate([pattern.target.reshape(ranks, -1) for pattern in patterns], axis=1)
+    later = np.repeat(sum(each) - np.cumsum(each), each)
+    count = np.broadcast_to(later, target.shape).reshape(-1)
+    ends = (target.reshape(-1).astype(np.int64) + 1) * sum(each)
+    pairs = np.empty((int(count.sum()), 2), np.int32)
+    pairs[:, 0] = np.repeat(np.arange(count.size, dtype=np.int32), count)
+    pairs[:, 1] = np.arange(len(pairs)) + np.repeat(ends - np.cumsum(count), count)
+    return pairs
 
 
 def _join(

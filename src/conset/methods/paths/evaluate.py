@@ -59,8 +59,9 @@ from conset.methods.paths.multiphase import (
     ranks_on_nodes,
     virtual_grid,
 )
+from conset.methods.phases.table import LARGE
 from conset.pattern import Pattern
-from conset.schedule import MAX_STAGES, Bundles, Paths, direct
+from conset.schedule import MAX_STAGES, Paths, direct
 
 ROUTES = 2**16
 """Routes written out at a time."""
@@ -134,12 +135,9 @@ def evaluate(
             f"placement has shape {node.shape}: one node for each of {ranks} ranks required"
         )
     clock = _Clock(machine, node, part_s)
-    last = np.full(paths.positions.shape[0], -1, np.int64)  # the last stage each part moves in
-    for stage in range(paths.stages):
-        last[paths.positions[:, stage] != paths.positions[:, stage + 1]] = stage
     ends = []
     for stage in range(paths.stages):
-        clock.run(paths.bundles(stage), last > stage)
+        clock.run(paths.stage_pattern(stage), *paths.held(stage))
         ends.append(clock.now)
     clock.finish()
     ends[-1] = clock.now
@@ -188,19 +186,16 @@ class _Clock:
             return own
         return max(own, float(np.bincount(self.node, weights=self.work).max()))
 
-    def run(self, bundles: Bundles, goes_on: Bools) -> None:
-        """One stage; `goes_on` says which parts move again after it."""
-        pattern = bundles.pattern
+    def run(self, pattern: Pattern, parts: Ints, forwarded: Bools) -> None:
+        """One stage: its bundles, the parts in each, and which of them hold parts that go on."""
         if not pattern.messages:
             return
         self.bundles, self.bytes = self.bundles + pattern.messages, self.bytes + pattern.bytes
         source, target, size = pattern.source, pattern.target, pattern.size
-        forwarded = np.bitwise_or.reduceat(goes_on[bundles.parts], bundles.offsets[:-1])
         copies = np.zeros(size.size)
         if pattern.packed is not None:
-            copies = pattern.packed * (
-                size / self.costs.copy_Bps + np.diff(bundles.offsets) * self.part_s
-            )
+            each = size / self.costs.copy_Bps + parts * self.part_s
+            copies = np.where(pattern.packed, each, 0.0)
         self._set_up(source, target)
         arrival = self._send(source, target, size, copies, forwarded)
         cost = self.costs.receive_overhead.of(size) + copies
@@ -558,6 +553,8 @@ def mixed_candidates(
     """
     if not pattern.messages or pattern.before is not None:
         return
+    if pattern.messages > LARGE and pattern.is_complete:
+        return  # boxes are optimal
     if machine.costs.has_overheads or machine.costs.setup_s:
         yield from _Search(pattern, machine, placement, seed, effort).run()
 

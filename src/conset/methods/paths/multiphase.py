@@ -8,7 +8,8 @@ coordinate in dimension j and its own in all others, so that a rank sends to at 
 in a stage: all-to-all on N ranks takes sum(side - 1) bundles a rank instead of N - 1. `radix` does
 the same with the digits of the distance (target - source) modulo N, which needs no box (Bruck).
 Invariant: after stage j a message has its target's coordinates in the first j dimensions.
-Complexity: O(messages · stages) time and memory.
+Complexity: O(messages · stages) time and memory; of a complete exchange of equal sizes that fills
+the box O(bundles), as its bundles follow from the box (`conset.schedule.Box`).
 When: dense patterns of small messages. When not: few partners, or messages so long that their
 bytes, which travel up to once a stage, cost more than overheads.
 Departure: a box may have more cells than ranks; a message whose next cell is empty stays, and the
@@ -71,7 +72,7 @@ import numpy as np
 from conset.base import InputError, Integers, Ints, Ints32, unknown_name
 from conset.machine import Machine
 from conset.pattern import Pattern
-from conset.schedule import MAX_STAGES, Paths
+from conset.schedule import MAX_STAGES, NO_POSITIONS, Box, Paths
 
 MAX_CELLS = 2**26
 """Of a box: 256 MiB for the rank in each cell."""
@@ -104,17 +105,10 @@ def multiphase(
     _check_box(sides, pattern.ranks)
     if sorted(order) != list(range(len(sides))):
         raise InputError(f"order = {order}: each of the {len(sides)} dimensions once required")
-    cell = _cells(cells, pattern.ranks, prod(sides))
-    rank_in = np.full(prod(sides), -1, np.int32)
-    rank_in[cell] = np.arange(pattern.ranks, dtype=np.int32)
-    wish, end = cell[pattern.source], cell[pattern.target]
-    positions = np.empty((pattern.messages, len(sides) + 1), np.int32, order="F")
-    positions[:, 0] = pattern.source
-    for stage, d in enumerate(order):
-        weight = prod(sides[d + 1 :])
-        wish = wish + (end // weight % sides[d] - wish // weight % sides[d]) * weight
-        there = rank_in[wish]
-        positions[:, stage + 1] = np.where(there < 0, positions[:, stage], there)
+    box = Box(sides, order, _cells(cells, pattern.ranks, prod(sides)))
+    if min(sides) > 1 and prod(sides) == pattern.ranks and pattern.is_complete:
+        return Paths(pattern, NO_POSITIONS, name=name or written(sides), box=box)
+    positions = box.positions(pattern.source, pattern.target)
     return Paths(pattern, positions, name=name or written(sides))
 
 

@@ -715,7 +715,7 @@ def compare_stages(
                 except (InputError, NoScheduleError):
                     continue
                 timing = time_schedule(whole, by=by)
-            sent = [paths.bundles(stage).pattern for stage in range(paths.stages)]
+            sent = [paths.stage_pattern(stage) for stage in range(paths.stages)]
             volume, bundles = (
                 sum(p.bytes for p in sent) / resized.bytes,
                 sum(p.messages for p in sent),
