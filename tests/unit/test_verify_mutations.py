@@ -16,11 +16,17 @@ import pytest
 
 import conset
 from conset.base.errors import InputError, UsageError
+from conset.compilation.combining import compile_combined
+from conset.compilation.options import CompileOptions
 from conset.machine.costs import Costs, Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
-from conset.schedule.document import Document
+from conset.machine.spec import parse_machine
+from conset.pattern.spec import parse_pattern
+from conset.schedule.document import Document, ProgramDocument
+from conset.schedule.files.compiled import document_of
+from conset.schedule.paths import MessagesBlock
 from conset.verification import RULES, Verification, verify
 from conset.verification.schedule.messages import exact_sum
 from support.hand_made import ANY, all_to_all, document, graph_of, greedy, machine_on, route
@@ -908,3 +914,85 @@ def test_route_of_the_helper_is_that_of_the_conventions() -> None:
     torus = machine_on(Topology.torus(4, 4))
     assert route(torus, 0, 10) == [0, 1, 2, 6, 10]
     assert route(torus, 5, 15) == [5, 4, 7, 3, 15]
+
+
+def in_blocks() -> ProgramDocument:
+    """A sound program of two stages whose messages are given in blocks."""
+    machine = parse_machine("torus:3x4")
+    pattern = parse_pattern("alltoall:size=8", topology=machine.topology, ranks=12)
+    options = CompileOptions(method="first-fit")
+    found = document_of(compile_combined(pattern, machine, options, "3x4").program, in_blocks=True)
+    assert isinstance(found, ProgramDocument)
+    assert verify(found).ok
+    return found
+
+
+def without_a_move(block: MessagesBlock) -> MessagesBlock:
+    (message, bundle), other = block.moves
+    return block._replace(moves=((message[1:], bundle[1:]), other))
+
+
+def other_bundle(block: MessagesBlock) -> MessagesBlock:
+    (message, bundle), other = block.moves
+    return block._replace(moves=((message, np.r_[bundle[-1], bundle[1:]]), other))
+
+
+def moved_twice(block: MessagesBlock) -> MessagesBlock:
+    (message, bundle), other = block.moves
+    return block._replace(moves=((np.r_[message, message[:1]], np.r_[bundle, bundle[:1]]), other))
+
+
+def no_such_bundle(block: MessagesBlock) -> MessagesBlock:
+    (message, bundle), other = block.moves
+    return block._replace(moves=((message, np.r_[10**6, bundle[1:]].astype(np.int32)), other))
+
+
+def last_stage_left_out(block: MessagesBlock) -> MessagesBlock:
+    first, (message, bundle) = block.moves
+    return block._replace(moves=(first, (message[:-1], bundle[:-1])))
+
+
+def larger(block: MessagesBlock) -> MessagesBlock:
+    size = np.array(block.size)
+    size[0] += 1
+    return block._replace(size=size)
+
+
+def turned_round(block: MessagesBlock) -> MessagesBlock:
+    source, target = np.array(block.source), np.array(block.target)
+    source[0], target[0] = target[0], source[0]
+    return block._replace(source=source, target=target)
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (without_a_move, "program-delivery"),
+        (other_bundle, "program-path"),
+        (moved_twice, "program-part"),
+        (no_such_bundle, "program-part"),
+        (last_stage_left_out, "program-delivery"),
+        (larger, "program-bundle"),
+        (turned_round, "program-message"),
+    ],
+)
+def test_a_block_of_messages_changed_in_one_place(change: Any, rule: str) -> None:
+    sound = in_blocks()
+    assert sound.blocks is not None
+    blocks = [change(block) for block in sound.blocks()]
+    found = verify(replace(sound, blocks=lambda: iter(blocks)))
+    assert rule in {v.rule for v in found.violations}
+
+
+def test_messages_left_out_of_blocks_are_missed() -> None:
+    sound = in_blocks()
+    assert sound.blocks is not None
+    none = replace(sound, blocks=lambda: iter(()))
+    assert {v.rule for v in verify(none).violations} == {"program-bundle"}
+
+
+def test_bytes_held_for_others_are_counted_over_blocks() -> None:
+    held = int(in_blocks().figures["staging_bytes"])
+    assert verify(replace(in_blocks(), staging_limit_B=held)).ok
+    found = verify(replace(in_blocks(), staging_limit_B=held - 1))
+    assert {v.rule for v in found.violations} == {"program-staging"}

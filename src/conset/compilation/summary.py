@@ -155,7 +155,7 @@ def summarize_combination(combination: Combination) -> dict[str, Any]:
         whole = summarize(combination.whole)
         found = {**whole, "stages": [whole], "figures": None}
     else:
-        verified = verify(document_of(program)).ok
+        verified = verify(document_of(program, in_blocks=True)).ok
         whole = summarize(combination.whole, verified=verified)
         bounds = bound_program(program, combination.whole)
         time_s = whole["predicted_s"] if whole["simulated_s"] is None else whole["simulated_s"]

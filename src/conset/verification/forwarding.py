@@ -9,13 +9,19 @@ and from no other, once; after the last stage it has to be at its target.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from conset.base import Ints, Ints32, count_of
-from conset.schedule.document import BundlesDocument, Document, MessagesDocument, ProgramDocument
+from conset.schedule.document import (
+    BundlesDocument,
+    Document,
+    IntArray,
+    MessagesDocument,
+    ProgramDocument,
+)
 from conset.verification.schedule.messages import MAX_BYTES, exact_sum
 from conset.verification.verification import Violation
 
@@ -71,6 +77,90 @@ def check_forwarding(document: ProgramDocument) -> list[Violation]:
     return found or _check_replay(document)
 
 
+def replay_blocks(
+    document: ProgramDocument,
+) -> tuple[list[Violation], dict[str, int | float]]:
+    """(violations, figures) of a program whose messages are given block by block.
+
+    The same rules, of whole messages: every message is followed from its source over the bundles in
+    which it is said to travel, whose ends and bytes are those of the schedules. Memory: what a
+    block takes, some 60 bytes a message and stage, and three numbers for each bundle and rank.
+    """
+    assert document.blocks is not None  # the caller looked
+    ranks = document.schedules[0].ranks
+    stages = [document.schedules[stage.schedule] for stage in document.stages]
+    held_B = [np.zeros(stage.source.size, np.int64) for stage in stages]  # noqa: N806
+    counts = [np.zeros(stage.source.size, np.int64) for stage in stages]
+    staged_B = np.zeros((len(stages), ranks), np.int64)  # noqa: N806
+    found = [*_check_presence(document)]
+    messages = total = 0
+    before = -1
+    for block in document.blocks():
+        own = MessagesDocument(ranks, block.source, block.target, block.size)
+        found += _check_messages(own, document)
+        pair = block.source.astype(np.int64) * ranks + block.target
+        if found or (np.diff(pair, prepend=before) <= 0).any():
+            text = f"messages from {messages} on: must rise by source and target"
+            found += [] if found else [Violation(None, None, "program-message", text)]
+            return found, {}
+        before, messages, total = int(pair[-1]), messages + pair.size, total + exact_sum(own.size)
+        at = block.source.copy()
+        for k, (stage, (message, bundle)) in enumerate(zip(stages, block.moves, strict=True)):
+            found += _check_moves(k, stage, at, message, bundle)
+            if found:
+                return found, {}
+            at[message] = stage.target[bundle]
+            counts[k] += (times := np.bincount(bundle, minlength=counts[k].size))
+            held_B[k] += _bytes_of(bundle, block.size, message, times)
+            relayed = np.flatnonzero((at != block.source) & (at != block.target))
+            holds = np.bincount(at[relayed], minlength=ranks)
+            staged_B[k] += _bytes_of(at[relayed], block.size, relayed, holds)
+        every = np.arange(at.size, dtype=np.int64)
+        found += _check_delivery(own, _Pieces(every, block.size, ()), at.astype(np.int64))
+    none = np.zeros(0, np.int64)
+    for k, (stage, held, count) in enumerate(zip(stages, held_B, counts, strict=True)):
+        offsets = np.concatenate([[0], np.cumsum(count)])
+        bundles = BundlesDocument(stage.source, stage.target, held, offsets, none, none, none)
+        texts = [f"stage {k}{text}" for text in _bundle_texts(bundles, stage)]
+        found += [Violation(None, None, "program-bundle", text) for text in texts]
+    found = found or _check_staging(document, staged_B[:-1])
+    sent = sum(exact_sum(stage.size) for stage in stages)
+    return found, {
+        "messages": messages,
+        "bytes": total,
+        "stages": len(stages),
+        "bundles": sum(count.size for count in counts),
+        "volume": sent / total if total else 1.0,
+        "staging_bytes": int(staged_B[:-1].max(initial=0)),
+    }
+
+
+def _check_moves(
+    k: int, stage: Document, at: IntArray, message: IntArray, bundle: IntArray
+) -> Iterator[Violation]:
+    """Rules `program-part` and `program-path` of the moves of a block in a stage."""
+    sound = (message >= 0) & (message < at.size) & (bundle >= 0) & (bundle < stage.source.size)
+    if not sound.all() or np.bincount(message, minlength=1).max() > 1:
+        text = f"stage {k}: a message or bundle does not exist, or a message travels twice"
+        yield Violation(None, None, "program-part", text)
+        return
+    for i in np.flatnonzero(at[message] != stage.source[bundle]).tolist():
+        text = (
+            f"stage {k} bundle {bundle[i]} ({stage.source[bundle[i]]} → "
+            f"{stage.target[bundle[i]]}): rank {at[message[i]]} holds a message of it"
+        )
+        yield Violation(None, None, "program-path", text)
+
+
+def _bytes_of(place: IntArray, size: IntArray, message: IntArray, counts: Ints) -> Ints:
+    """Shape as `counts`: bytes of messages at places, where `counts` of them are."""
+    if size.strides == (0,):
+        return counts * int(size[0])
+    total = np.zeros(counts.size, np.int64)
+    np.add.at(total, place, size[message])
+    return total
+
+
 def forwarding_figures(document: ProgramDocument) -> dict[str, int | float]:
     """The figures that programs which forward have beside or instead of the others.
 
@@ -97,7 +187,8 @@ def forwarding_figures(document: ProgramDocument) -> dict[str, int | float]:
 
 def _check_presence(document: ProgramDocument) -> Iterator[Violation]:
     """Rule `program-stage`: all stages forward, once each, or none does."""
-    forwards = document.messages is not None
+    in_blocks = document.blocks is not None
+    forwards = in_blocks or document.messages is not None
     if forwards and len(document.stages) > MAX_STAGES:
         yield Violation(
             None,
@@ -107,7 +198,7 @@ def _check_presence(document: ProgramDocument) -> Iterator[Violation]:
         )
     for k, stage in enumerate(document.stages):
         where = f"stage {k} '{stage.name}'"
-        if forwards != (stage.bundles is not None):
+        if forwards != (in_blocks or stage.bundles is not None):
             text = (
                 "has no bundles, the program has messages"
                 if forwards
@@ -338,7 +429,7 @@ def _check_replay(document: ProgramDocument) -> list[Violation]:
         found += _check_path(k, bundles, part, at[sent], bundles.source[bundle])
         at[sent] = bundles.target[bundle]
     found += _check_delivery(messages, pieces, at)
-    return found or _check_staging(document, pieces)
+    return found or _check_staging(document, _held(document, pieces))
 
 
 def _check_path(
@@ -373,14 +464,14 @@ def _check_delivery(messages: MessagesDocument, pieces: _Pieces, at: Ints) -> li
     ]
 
 
-def _check_staging(document: ProgramDocument, pieces: _Pieces) -> list[Violation]:
+def _check_staging(document: ProgramDocument, held_B: Iterable[Ints]) -> list[Violation]:  # noqa: N803
     limit = document.staging_limit_B
     if limit is None:
         return []
     texts = [f"staging_limit = {limit}: must be at least 0 B"] if limit < 0 else []
     texts += [
         f"between stages {k} and {k + 1}: rank {r} holds {held[r]} B for others, at most {limit} B"
-        for k, held in enumerate(_held(document, pieces))
+        for k, held in enumerate(held_B)
         for r in np.flatnonzero(held > limit).tolist()
     ]
     return [Violation(None, None, "program-staging", text) for text in texts]

@@ -43,7 +43,12 @@ from conset.schedule.document import (
     machine_of,
 )
 from conset.schedule.schedule import Schedule
-from conset.verification.forwarding import FORWARDING_RULES, check_forwarding, forwarding_figures
+from conset.verification.forwarding import (
+    FORWARDING_RULES,
+    check_forwarding,
+    forwarding_figures,
+    replay_blocks,
+)
 from conset.verification.schedule.check import check_document, formula_walk
 from conset.verification.schedule.guarantees import bandwidths_of, latencies_of, resource_rates
 from conset.verification.schedule.messages import MAX_BYTES, exact_sum
@@ -149,10 +154,14 @@ def _check_program(document: ProgramDocument) -> Verification:
         # loads of what is not sound is unknown, and would only repeat what is wrong
         return Verification.of([*found, *structure], {})
     found += _check_sharing(document, machine)
-    forwarding = check_forwarding(document)
+    replayed: dict[str, int | float] | None = None
+    if document.blocks is None:
+        forwarding = check_forwarding(document)
+    else:
+        forwarding, replayed = replay_blocks(document)
     if forwarding:
         return Verification.of([*found, *forwarding], {})
-    figures = true_program_figures(document)
+    figures = true_program_figures(document, replayed)
     return Verification.of([*found, *_check_figures(document.figures, figures)], figures)
 
 
@@ -436,12 +445,15 @@ def _check_guarantees(number: int, context: _Context, machine: Machine) -> Itera
             )
 
 
-def true_program_figures(document: ProgramDocument) -> dict[str, int | float]:
+def true_program_figures(
+    document: ProgramDocument, forwarding: dict[str, int | float] | None = None
+) -> dict[str, int | float]:
     """The figures, by executing the stages phase by phase.
 
     One turn of each way, and how often it comes.
 
-    Of a program that forwards the rules of `check_forwarding` must hold.
+    Of a program that forwards the rules of `check_forwarding` must hold; `forwarding` has its own
+    figures where they are known.
     """
     # apart: switches where phases are always switched, inside stages and between them
     phases = switches = apart = messages = size = 0
@@ -470,7 +482,7 @@ def true_program_figures(document: ProgramDocument) -> dict[str, int | float]:
         "switches_apart": apart,
         "messages": messages,
         "bytes": size,
-        **forwarding_figures(document),
+        **(forwarding_figures(document) if forwarding is None else forwarding),
     }
 
 

@@ -209,23 +209,42 @@ def _packed_of(document: Document | MessagesDocument, index: Ints32 | None) -> B
     return flags
 
 
-def document_of(what: Schedule | Program) -> AnyDocument:
-    """The contents of the file of a schedule or a program; arrays are shared where possible."""
+MAX_PARTS = 2**24
+"""Parts of messages, times stages, that a document writes out: some 20 bytes each."""
+
+
+def document_of(what: Schedule | Program, *, in_blocks: bool = False) -> AnyDocument:
+    """The contents of the file of a schedule or a program; arrays are shared where possible.
+
+    Args:
+        what: the schedule or program.
+        in_blocks: whether it has `blocks` instead of all parts, which can be verified, not written;
+            of a program whose paths follow from a box, of others it has the parts all the same.
+
+    Raises:
+        InputError: more than `MAX_PARTS` parts to write out.
+    """
     if isinstance(what, Schedule):
         return document_from(what, figures(what))
     paths = what.paths
+    blocks = paths.blocks if in_blocks and paths is not None and paths.box is not None else None
+    if paths is not None and blocks is None and paths.parts * paths.stages > MAX_PARTS:
+        raise InputError(
+            f"a program of {paths.stages} stages for {paths.parts:,} messages is not written: "
+            f"messages times stages are at most {MAX_PARTS:,}"
+        )
     stages = tuple(
         StageDocument(
             stage.name,
             stage.repeat,
             stage.schedule,
             stage.turns,
-            None if paths is None else _bundles_of(paths, k),
+            None if paths is None or blocks is not None else _bundles_of(paths, k),
         )
         for k, stage in enumerate(what.stages)
     )
     messages = None
-    if paths is not None:
+    if paths is not None and blocks is None:
         own = paths.pattern
         messages = MessagesDocument(
             own.ranks, own.source, own.target, own.size, final_name(own.name)
@@ -240,6 +259,7 @@ def document_of(what: Schedule | Program) -> AnyDocument:
         what.sync,
         messages,
         what.staging_limit_B,
+        blocks,
     )
 
 
