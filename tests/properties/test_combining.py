@@ -10,7 +10,11 @@ from math import prod
 import numpy as np
 from hypothesis import given, settings, strategies as st
 
+from conset.bounds.stages import bound_stages
+from conset.compilation.combining import compile_combined
+from conset.compilation.options import CompileOptions
 from conset.machine.spec import parse_machine
+from conset.methods.paths.evaluate import evaluate
 from conset.methods.paths.multiphase import (
     factorisations,
     matched_cells,
@@ -20,7 +24,11 @@ from conset.methods.paths.multiphase import (
     virtual_grid,
 )
 from conset.pattern.pattern import Pattern
+from conset.pattern.spec import parse_pattern
+from conset.schedule.files.compiled import document_of
 from conset.schedule.paths import Paths
+from conset.schedule.program import bundles_of, staging_bytes
+from conset.verification.program import verify
 
 NETWORKS = ("mesh:2x3x4", "torus:4x6", "hypercube:4", "ring:12", "crossbar:24", "mesh:24")
 
@@ -132,3 +140,96 @@ def test_virtual_grids_in_any_order(data: st.DataObject, ranks: int, order: str)
         replay(paths)
         if order != "machine":  # there stages follow the network, in another order of dimensions
             assert all(most(paths, stage) <= side - 1 for stage, side in enumerate(sides))
+
+
+def complete(ranks: int, size: int = 8) -> Pattern:
+    rank = np.arange(ranks)
+    return Pattern.from_messages(np.repeat(rank, ranks), np.tile(rank, ranks), [size] * ranks**2)
+
+
+def corrected(
+    sides: list[int], order: list[int], cells: list[int], source: int, target: int
+) -> list[int]:
+    """The ranks that a message visits, digit by digit."""
+    at, end = (list(np.unravel_index(cells[rank], sides)) for rank in (source, target))
+    visited = [source]
+    for d in order:
+        at[d] = end[d]
+        visited.append(cells.index(int(np.ravel_multi_index(at, sides))))
+    return visited
+
+
+@settings(max_examples=25, deadline=None)
+@given(sides=st.lists(st.integers(2, 5), min_size=1, max_size=4), data=st.data())
+def test_bundles_of_a_full_box_are_those_of_its_positions(
+    sides: list[int], data: st.DataObject
+) -> None:
+    """Nothing that follows from the box differs from what explicit positions give."""
+    while prod(sides) > 40:
+        sides = sides[:-1]
+    ranks, order = prod(sides), data.draw(st.permutations(range(len(sides))))
+    cells = data.draw(st.permutations(range(ranks)))
+    pattern, machine = complete(ranks), parse_machine(f"torus:{ranks}")
+    implicit = multiphase(pattern, sides, order=order, cells=np.array(cells))
+    assert implicit.box is not None
+    rows = [
+        corrected(sides, order, cells, s, t) for s in range(ranks) for t in range(ranks) if s != t
+    ]
+    explicit = Paths(pattern, np.array(rows, np.int32))
+    for stage in range(len(sides)):
+        sent = implicit.stage_pattern(stage)
+        assert sent == explicit.stage_pattern(stage)
+        for one, other in zip(implicit.held(stage), explicit.held(stage), strict=True):
+            assert np.array_equal(one, other)
+    assert bundles_of(implicit) == bundles_of(explicit)
+    assert staging_bytes(implicit) == staging_bytes(explicit)
+    assert evaluate(implicit, machine) == evaluate(explicit, machine)
+    assert "positions" not in vars(implicit)
+    messages = 0
+    for block in implicit.blocks():
+        for stage, (message, bundle) in enumerate(block.moves):
+            own = explicit.bundles(stage)
+            of = np.full(explicit.parts, -1)
+            of[own.parts] = own.bundle_of
+            assert np.array_equal(np.sort(message), np.flatnonzero(of >= 0) - messages)
+            assert np.array_equal(of[message + messages], bundle)
+        messages += block.source.size
+    assert messages == pattern.messages
+    assert implicit == explicit
+    assert explicit == implicit
+
+
+@settings(max_examples=15, deadline=None)
+@given(network=st.sampled_from((*NETWORKS, "torus:3x4", "torus:2x2x3")), data=st.data())
+def test_bounds_of_a_complete_exchange_need_no_look_at_messages(
+    network: str, data: st.DataObject
+) -> None:
+    link = "" if network.startswith("crossbar") else ",link=1GB/s"
+    machine = parse_machine(f"{network},setup=1us,overhead=2us{link}")
+    nodes = machine.topology.endpoints
+    ranks = data.draw(st.integers(2, nodes))
+    placement = None
+    if data.draw(st.booleans()):
+        chosen = data.draw(st.lists(st.integers(0, nodes - 1), min_size=ranks, max_size=ranks))
+        placement = np.array(chosen, np.int32)
+    elif data.draw(st.booleans()):
+        ranks = nodes
+    pattern, looked_at = complete(ranks), complete(ranks)
+    vars(looked_at)["is_complete"] = False
+    for stages in (None, 2):
+        one, other = (
+            bound_stages(each, machine, stages=stages, placement=placement)
+            for each in (pattern, looked_at)
+        )
+        assert one == other
+
+
+def test_programs_of_full_boxes_are_verified_by_blocks_as_by_their_parts() -> None:
+    machine = parse_machine("torus:4x6")
+    pattern = parse_pattern("alltoall:size=8", topology=machine.topology, ranks=24)
+    options = CompileOptions(method="first-fit")
+    program = compile_combined(pattern, machine, options, "2x3x4").program
+    by_blocks, by_parts = (verify(document_of(program, in_blocks=b)) for b in (True, False))
+    assert by_blocks.ok
+    assert by_parts.ok
+    assert by_blocks.figures == by_parts.figures

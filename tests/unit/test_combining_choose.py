@@ -15,6 +15,7 @@ import pytest
 import conset
 from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
+from conset.compilation import combining
 from conset.compilation.combining import WORTH, candidates, compile_combined
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
@@ -22,6 +23,7 @@ from conset.compilation.summary import summarize_combination
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
+from conset.schedule.files import compiled
 from conset.schedule.program import Program, chained
 
 
@@ -251,3 +253,34 @@ def test_what_cannot_be_combined(tmp_path: Path, capsys: pytest.CaptureFixture[s
         capsys.readouterr()
         assert run(["compile", *words]) == code
         assert line in capsys.readouterr().err
+
+
+def test_a_large_complete_exchange_is_chosen_from_boxes_alone_and_as_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The program is that of the full comparison; the bound is that of some ranks' messages."""
+    machine = parse_machine("paragon:8x8")
+    pattern = parse_pattern("alltoall:size=8", topology=machine.topology, ranks=64)
+    options = CompileOptions(rank_by="formula")
+    monkeypatch.setattr(combining, "LARGE", 1000)
+    every = compile_combined(pattern, machine, options)
+    monkeypatch.setattr(combining, "MAX_DIRECT", 1000)
+    assert combining.is_in_boxes(pattern)
+    large = compile_combined(pattern, machine, options)
+    assert large.combine == every.combine != "none"
+    assert large.whole == every.whole
+    assert large.program == every.program
+    direct_s, least_s = (
+        next(each.time_s for each in found.tried if each.name == "none") for found in (every, large)
+    )
+    assert 0 < least_s <= direct_s * (1 + 1e-9)
+
+
+def test_a_program_of_too_many_parts_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = parse_machine("paragon:4x4")
+    pattern = parse_pattern("alltoall:size=8", topology=machine.topology, ranks=16)
+    found = compile_combined(pattern, machine, CompileOptions(method="first-fit"), "4x4")
+    monkeypatch.setattr(compiled, "MAX_PARTS", 479)
+    with pytest.raises(InputError, match=r"2 stages for 240 messages is not written.* most 479"):
+        compiled.document_of(found.program)
+    assert compiled.document_of(found.program, in_blocks=True)

@@ -36,7 +36,7 @@ is cut into its stages again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -78,6 +78,7 @@ from conset.methods import (
 )
 from conset.pattern import Pattern
 from conset.schedule import (
+    NO_POSITIONS,
     Manifest,
     Paths,
     Program,
@@ -115,7 +116,7 @@ def compile_along(
     Raises:
         UsageError, InputError, NoScheduleError: as `compile_pattern`.
     """
-    stages = [paths.bundles(j).pattern for j in range(paths.stages)]
+    stages = [paths.stage_pattern(j) for j in range(paths.stages)]
     start = time.perf_counter()
     bundles = bundles_of(paths)
 
@@ -198,17 +199,21 @@ def candidates(
 
     def judged(name: str, paths: Paths) -> Candidate:
         estimate = evaluate(paths, machine, placement, part_s=part_s)
-        return Candidate(
-            name, replace(paths), estimate
-        )  # without the bundles that it remembers: there are many
+        # without the bundles that it remembers: there are many
+        if paths.box is None:
+            return Candidate(name, replace(paths), estimate)
+        bare = Paths(pattern, NO_POSITIONS, name=paths.name, box=paths.box)
+        return Candidate(name, bare, estimate)
 
     if pattern.messages == 0:
         return [judged("none", direct(pattern))]
-    ways: list[tuple[str, Make]] = [("none", partial(direct, pattern))]
-    left = moves
+    # of boxes that a large complete exchange fills the bundles are evaluated, never the messages
+    in_boxes = is_in_boxes(pattern)
+    ways: list[tuple[str, Make]] = [] if in_boxes else [("none", partial(direct, pattern))]
+    each, left = LARGE if in_boxes else pattern.messages, moves
     for name, stages, make in _all(pattern, machine, placement, more):
-        if pattern.messages * stages <= left:
-            left -= pattern.messages * stages
+        if each * stages <= left:
+            left -= each * stages
             ways.append((name, make))
     with workers(2) as executor:
         found = list(executor.map(lambda way: judged(way[0], way[1]()), ways))
@@ -225,10 +230,11 @@ def _all(
     yield from more
     node = np.arange(pattern.ranks) if placement is None else placement
     crowd = ranks_on_nodes(node)[1]
-    if crowd > 1:
+    if crowd > 1 and not is_in_boxes(pattern):
         yield "node-aware", 3, partial(node_aware, pattern, placement)
         yield "node-aware:2", 2, partial(node_aware, pattern, placement, steps=2)
-    along = _by_stages(_along(pattern.ranks, machine, placement, crowd))
+    fill = 1 if is_in_boxes(pattern) else 2
+    along = _by_stages(_along(fill * pattern.ranks, machine, placement, crowd))
     plain = _by_stages(factorisations(pattern.ranks))
     most = max(1, pattern.ranks.bit_length() - 1, *along)
     for number in range(ROUNDS):
@@ -251,11 +257,11 @@ def _all(
 
 
 def _along(
-    ranks: int, machine: Machine, placement: Ints32 | None, crowd: int
+    cells: int, machine: Machine, placement: Ints32 | None, crowd: int
 ) -> list[tuple[int, ...]]:
-    """Sides of boxes along the network's routes, where ranks fill at least half of it."""
+    """Sides of boxes along the network's routes, which have at most so many cells."""
     topology = machine.topology
-    if topology.endpoints * crowd > 2 * ranks:
+    if topology.endpoints * crowd > cells:
         return []
     found = factorisations(
         topology.endpoints * crowd, (*(topology.sides or (topology.endpoints,)), crowd)
@@ -285,6 +291,7 @@ def _boxes(
     ranks = pattern.ranks
     balanced = balanced_sides(ranks, stages)
     loose = number == 0 and prod(balanced) > ranks and 1 << stages <= ranks
+    loose = loose and not is_in_boxes(pattern)
     for sides in [*exact, balanced] if loose and not exact else exact:
         follows = matched_cells(machine, placement, sides) is not None
         word = f"virtual-grid:{written(sides)}:identity" if follows else written(sides)
@@ -447,9 +454,19 @@ def why_direct(pattern: Pattern, machine: Machine, options: CompileOptions) -> s
         "the objective is the fewest phases": options.objective == "phases",
         "messages are ordered": pattern.before is not None,
         f"{', '.join(direct_only)}: for direct messages": direct_only,
-        f"more than {most:,} messages; --combine auto considers them": pattern.messages > most,
+        f"more than {most:,} messages; --combine auto considers them": (
+            pattern.messages > most and not is_in_boxes(pattern)
+        ),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def is_in_boxes(pattern: Pattern) -> bool:
+    """Whether a pattern is a complete exchange too large for a look at every message.
+
+    Then only boxes that its ranks fill are considered, whose bundles follow from the box.
+    """
+    return pattern.messages > MAX_DIRECT and pattern.is_complete
 
 
 def _direct(
@@ -465,7 +482,8 @@ def _choose(
     """The least time of the direct schedule and of the best candidates.
 
     Of many messages the direct schedule is compiled only where no program takes less than what
-    direct messages take at least: that is known within a fraction of the time.
+    direct messages take at least: that is known within a fraction of the time. Of a large complete
+    exchange that is what the messages of its first ranks take at least, with all others left out.
     """
 
     def made() -> tuple[Combination, Tried]:
@@ -477,8 +495,9 @@ def _choose(
         direct, known = made()
     else:
         placement = placement_of(pattern, machine, options)
-        posted = compile_by("naive", pattern, machine, options, placement, manifest)
-        least_s = least_bounds(pattern, machine, posted).time_s
+        some = _first(pattern, LARGE) if is_in_boxes(pattern) else pattern
+        posted = compile_by("naive", some, machine, options, placement, manifest)
+        least_s = least_bounds(some, machine, posted).time_s
         direct = Combination("none", Program.of(posted), posted)
         known = Tried("none", 1, None, least_s, is_bound=True)
     ways, direct_s = _hopeful(pattern, machine, direct.whole.placement, options)
@@ -487,6 +506,14 @@ def _choose(
     if known.is_bound and found.combine == "none":
         found = _best_along(ways, factor * direct_s, options, *made())
     return found
+
+
+def _first(pattern: Pattern, most: int) -> Pattern:
+    """The messages of the first ranks, at most so many, or of the first rank."""
+    fits = int(np.searchsorted(pattern.offsets, most, side="right")) - 1
+    end = int(pattern.offsets[max(fits, 1)])
+    offsets = np.minimum(pattern.offsets, end)
+    return replace(pattern, offsets=offsets, target=pattern.target[:end], size=pattern.size[:end])
 
 
 def _best_along(
@@ -531,7 +558,7 @@ def _hopeful(
     A few of each kind, as estimates see no contention.
     """
     every = candidates(pattern, machine, placement)
-    direct_s = min(each.estimate.time_s for each in every if each.paths.stages == 1)
+    direct_s = min((each.estimate.time_s for each in every if each.paths.stages == 1), default=inf)
     mixes = sorted(
         mixed_candidates(pattern, machine, placement, seed=options.seed, effort=options.effort),
         key=lambda each: each.estimate.time_s,
@@ -544,9 +571,16 @@ def _hopeful(
 
 def _distinct(found: Iterable[Candidate], known: Iterable[Candidate] = ()) -> Iterator[Candidate]:
     """The first of those with the same paths, and with none that is known."""
-    seen = {each.paths.positions.tobytes() for each in known}
+
+    def key_of(paths: Paths) -> Hashable:
+        if paths.box is None or paths.parts <= LARGE:
+            return paths.positions.tobytes()
+        # lines of ranks that exchange in each stage say all of a box
+        return tuple(paths.stage_pattern(j).target.tobytes() for j in range(paths.stages))
+
+    seen = {key_of(each.paths) for each in known}
     for each in found:
-        key = each.paths.positions.tobytes()
+        key = key_of(each.paths)
         if key not in seen:
             seen.add(key)
             yield each

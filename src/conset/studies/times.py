@@ -59,6 +59,8 @@ LARGEST: Mapping[str, int] = MappingProxyType(
     {"flow": 1 << 17, "wormhole": 1 << 20, "circuit": 1 << 20, "packet": 1 << 17}
 )
 """Maximum number of messages that a model simulates here; `conset simulate` has no limit."""
+LARGEST_BASELINE = 1 << 21
+"""Maximum number of messages of a baseline: its time takes some ten seconds."""
 LARGEST_FLITS = 1 << 24
 """Maximum number of flits that `flit` and `connections` simulate here.
 
@@ -286,11 +288,16 @@ def with_modelled(schedule: Schedule, paths: Paths | None = None) -> Schedule:
     made: dict[str, Schedule] = {}
     for name, (options, sync) in BASELINES.items():
         table[name] = None
+        if pattern.messages > LARGEST_BASELINE:
+            continue
         with suppress(InputError, NoScheduleError):
             made[name] = replace(
                 compile_by(options.chosen_method, pattern, machine, options, schedule.placement),
                 sync="none" if machine.is_circuit else sync,
             )
+            decides = ranking_of(machine, by, options.chosen_method)
+            if by is None and timing.by != FORMULA and not is_affordable(pattern, decides, 1):
+                continue  # only the formula has a time for it
             found = time_schedule(made[name], by=by)
             if (found.by == FORMULA) == (timing.by == FORMULA):
                 table[name] = _with_loss(found, made[name])
@@ -305,6 +312,7 @@ def with_modelled(schedule: Schedule, paths: Paths | None = None) -> Schedule:
     rotated = made.get("rotated_s")
     both = [] if rotated is None else [schedule, rotated]
     models = [model for model in OTHERS if model != timing.by] if both and asks else []
+    models = [model for model in models if pattern.messages <= LARGEST[model]]
     table["others"] = {}
     with workers(2) as executor:
         for model in models:
