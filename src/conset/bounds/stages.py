@@ -115,7 +115,7 @@ class Ways(NamedTuple):
         source, target: shape=(messages), int32: nodes.
         size: shape=(messages) [B].
         hops: shape=(messages), int32: links on a shortest path.
-        times: how many messages of the pattern each stands for.
+        times: how many messages of the pattern are like each.
     """
 
     source: Ints32

@@ -83,7 +83,7 @@ def replay_blocks(
     """(violations, figures) of a program whose messages are given block by block.
 
     The same rules, of whole messages: every message is followed from its source over the bundles in
-    which it is said to travel, whose ends and bytes are those of the schedules. Memory: what a
+    which the block has it, whose ends and bytes are those of the schedules. Memory: what a
     block takes, some 60 bytes a message and stage, and three numbers for each bundle and rank.
     """
     assert document.blocks is not None  # the caller looked
@@ -464,14 +464,14 @@ def _check_delivery(messages: MessagesDocument, pieces: _Pieces, at: Ints) -> li
     ]
 
 
-def _check_staging(document: ProgramDocument, held_B: Iterable[Ints]) -> list[Violation]:  # noqa: N803
+def _check_staging(document: ProgramDocument, stages: Iterable[Ints]) -> list[Violation]:
     limit = document.staging_limit_B
     if limit is None:
         return []
     texts = [f"staging_limit = {limit}: must be at least 0 B"] if limit < 0 else []
     texts += [
         f"between stages {k} and {k + 1}: rank {r} holds {held[r]} B for others, at most {limit} B"
-        for k, held in enumerate(held_B)
+        for k, held in enumerate(stages)
         for r in np.flatnonzero(held > limit).tolist()
     ]
     return [Violation(None, None, "program-staging", text) for text in texts]
