@@ -155,7 +155,8 @@ class MessageTimes:
         before = np.where(crosses & (costs.receive == "before"), receive, 0.0)
         flow = np.where(crosses, flow, size / costs.copy_Bps)
         if model == "packet":  # heads pass hops while their first bytes flow
-            latency, flow = latency - hops * hop, flow + hops * hop
+            passed = np.where(size > 0, hops * hop, 0.0)
+            latency, flow = latency - passed, flow + passed
         return MessageTimes(
             np.where(asks, 2 * signal, 0.0),
             send,
