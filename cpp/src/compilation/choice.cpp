@@ -569,7 +569,7 @@ Decision Chooser::verdict_by_model(const TrialSearch& search, const Trial& best,
     Refusal refused = Refusal::none;
     for (const auto& [trial, why] : search.refused())
         if (refused == Refusal::none && posts(trial)) refused = why;
-    const std::string own = search.model_of(best);
+    const std::string& own = search.model_of(best);
     Decision verdict{.bases = bases_,
                      .chosen = best,
                      .models = {own_times(own, best, posted, finished, refused)},
@@ -584,12 +584,14 @@ Decision Chooser::verdict_by_model(const TrialSearch& search, const Trial& best,
         const auto planned = std::find_if(trials.begin(), trials.end(), posts);
         if (planned != trials.end()) posting = &*planned;
     }
-    try {  // a choice that was stopped has a verdict of fewer models
-        for (const std::string& model : other_models(own)) {
-            if (stop_asked()) break;
+    bool stopped = false;  // a choice that was stopped has a verdict of fewer models
+    for (const std::string& model : other_models(own)) {
+        if (stopped || stop_asked()) break;
+        try {
             verdict.models.push_back(times_by(model, best, posting, trials, search.floor_s()));
+        } catch (const Interrupted&) {
+            stopped = true;
         }
-    } catch (const Interrupted&) {
     }
     ModelTimes formula{.model = kFormula, .chosen_s = predicted_s(best)};
     if (posting != nullptr) formula.posted_s = predicted_s(*posting);

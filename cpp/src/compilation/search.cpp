@@ -24,6 +24,9 @@ constexpr Allowance kRates{16'000, 16'000'000, 64'000'000, 40'000'000};
 // All of the work is steps of packets, a hundred or so for a hop of a large message.
 constexpr Allowance kPackets{400'000, 50'000'000, 200'000'000, 200'000'000};
 
+// None after the last phase, none before the first.
+std::int64_t barriers_of(std::int64_t phases, const SyncPolicy& policy) { return (phases - 1) / policy.every; }
+
 void forget(Array<Trial>& trials, const Trial& trial) {
     trials.erase(std::remove(trials.begin(), trials.end(), trial), trials.end());
 }
@@ -60,7 +63,7 @@ bool TrialSearch::may_win(const Trial& trial, double reach) const {
     double barriers = 0;
     const TrialBase& of = base(trial);
     if (trial.policy.kind == SyncKind::barrier && of.phases > 0)
-        barriers = static_cast<double>((of.phases - 1) / trial.policy.every) * of.barrier_s;
+        barriers = static_cast<double>(barriers_of(of.phases, trial.policy)) * of.barrier_s;
     return floor_s_ + barriers < best_s() * reach;
 }
 

@@ -597,8 +597,8 @@ def alltoallv_init(
         rdispls: shape=(ranks): elements before each block; None: one block after the other.
         machine: what the schedule is for: rank r is on node r; None: a crossbar.
         method: of the schedule: naive, lp, gen, pex-gen-shift, rs-n, rs-nl, coloring, first-fit,
-            decreasing, negotiated, half-duplex, event-list, bounded (squares of a side divisible by
-            4), or auto: the best that can be found in the time.
+            decreasing, negotiated, half-duplex, event-list, bounded, or auto: as `conset.compile`
+            chooses among these.
         sync: none, local, ready, barrier, barrier:k, or auto.
         timeout_s: longest time of one exchange, and of each collective of this call [s]; None: no
             limit.
