@@ -254,8 +254,8 @@ def test_the_complete_exchange_as_compiled() -> None:
 def test_butterfly_in_one_phase_with_16_channels_and_in_two_with_12() -> None:
     """Section 5.1.2; the Gray code's butterfly uses 16 channels of every cell."""
     claim, eight = basic_tables._mappings()
-    assert (claim.verdict, eight.verdict) == ("holds", "fails")
-    assert claim.figures.endswith("16 channels: [16]; 12 channels: [10, 10]; 8 channels: [8, 8]")
+    assert (claim.verdict, eight.verdict) == ("holds", "holds")
+    assert claim.figures.endswith("16 channels: [16]; 12 channels: [8, 8]; 8 channels: [8, 8]")
 
 
 def test_interleaved_butterfly_is_its_ports_and_one_after_the_other_is_ten_units() -> None:
@@ -278,7 +278,7 @@ def test_interleaved_butterfly_is_its_ports_and_one_after_the_other_is_ten_units
 @pytest.mark.texts
 def test_messages_in_flight_are_chosen_on_the_other_two_tables() -> None:
     """No number meets a table that it was not chosen on but Table 2."""
-    assert [best_in_flight(table) for table in (0, 1, 2, 3)] == [2, 3, 2, 1]
+    assert [best_in_flight(table) for table in (0, 1, 2, 3)] == [2, 2, 2, 1]
 
 
 def test_iterations_of_cg_grow_as_the_cube_root_in_volumes_alone() -> None:

@@ -374,6 +374,7 @@ def test_every_word_has_a_tag_and_a_source(name: str) -> None:
             "link_buffers",
             "window",
             "jitter",
+            "startup",
             "reconfigure",
             "partial",
         }  # of a model that none of them follows, or of circuit switches

@@ -15,9 +15,8 @@ from conset.execution.job import find_launcher, start_job
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 
 OTHER_OPTIONS = (
-    "InputError: rank 1: machine, method, sync, seed, compute, or whether a schedule is given or "
-    "sources are known, are not those of rank 0: "
-    "must agree"
+    "InputError: rank 1: machine, method, sync, seed, compute, effort, or whether a schedule is "
+    "given or sources are known, are not those of rank 0: must agree"
 )
 SAID = [
     "InputError: rank 1: sendcounts[2] = -1: must be at least 0",

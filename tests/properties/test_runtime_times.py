@@ -18,7 +18,7 @@ from conset import _core
 from conset.base.errors import ConsetError, InputError, NoScheduleError
 from conset.compilation.auto import choose_schedule
 from conset.compilation.options import CompileOptions
-from conset.compilation.pipeline import compile_by, compile_pattern, why_not
+from conset.compilation.pipeline import compile_by, why_not
 from conset.compilation.trial import (
     allowed_policies,
     end_time,
@@ -163,7 +163,6 @@ def test_schedules_and_times_are_those_of_the_compiler(data: st.DataObject) -> N
         method=method,
         seed=seed,
         effort=max(effort, 1),
-        contention=link or None,
         posting=order,
         sync="barrier",
     )
@@ -183,7 +182,7 @@ def test_schedules_and_times_are_those_of_the_compiler(data: st.DataObject) -> N
         )
 
     try:
-        wanted = compile_pattern(pattern, machine, request)
+        wanted = compile_by(method, pattern, machine, request, contention=link or None)
     except ConsetError:
         with pytest.raises(RuntimeError):
             found()
