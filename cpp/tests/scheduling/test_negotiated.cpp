@@ -211,7 +211,6 @@ TEST(Negotiation, TakesTheAlternativeThatFits) {
     const NegotiatedItems items(path, {source, target, {}, {}}, one,
                                 {item_offsets, offsets, message, first_slot, end_slot});
     EXPECT_EQ(items.items(), 2U);
-    EXPECT_EQ(items.last_slot(), 1);
     Negotiation negotiation(items, 2, {one, one, one, none}, fixed_pressure, 1);
     EXPECT_EQ(negotiation.run(100, 1'000'000), 0);
     const Ints slot = negotiation.slot_of_messages();
