@@ -18,7 +18,7 @@ protected:
     // Overheads 1 and 2, latency 10 and 1 for every link, a port 0.5 s/B, a link 1 s/B, copies 4 B/s.
     BoundPrices prices() const {
         return {up_to_, send_, receive_, once_, link_, per_byte_, 0.5,   kInfinite, 4,
-                0,      0,     0,        -1,    false, false,     split, true};
+                0,      0,     0,        0,     -1,    false,     false, split,     true};
     }
     MessageSums sums() const {
         return sum_messages({network_, node_, to_, {}, {}}, {node_, to_, 4, packed}, size_, {}, prices());
