@@ -165,8 +165,6 @@ std::vector<std::string> method_names() {
 
 bool is_by_rank(std::string_view method) { return method == "lp" || method == "gen" || method == "pex-gen-shift"; }
 
-bool sweeps_links(std::string_view method) { return (row_of(method).keeps & (kAny | kLinks)) != 0; }
-
 View<const std::int64_t> unequal_sizes(const RankMessages& messages) {
     if (equal_sizes(messages)) return {};
     return messages.bytes;

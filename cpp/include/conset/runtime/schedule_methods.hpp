@@ -26,9 +26,6 @@ Limits method_limits(std::string_view method, const MachineData& machine, std::i
 // Whether partners are functions of rank and phase alone: for dense patterns, one message from a rank to another one.
 bool is_by_rank(std::string_view method);
 
-// Whether it keeps any limit of links.
-bool sweeps_links(std::string_view method);
-
 // Phases by one method, messages in the order of posting. `limits` are those of `method_limits`. How long to search is
 // counted in sweeps (`effort`, as SearchOptions.effort in Python; 0: not at all, where a construction does). Throws
 // Failure.
