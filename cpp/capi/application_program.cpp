@@ -36,14 +36,10 @@ public:
     SwitchTimes times() const override { return program_.times(); }
 
     Connection* connection(int peer, bool send, conset_program* program) override {
-        const auto number = as_size(program_.connection(peer, send));
-        if (number >= connections_.size()) connections_.resize(number + 1);
-        auto& found = connections_[number];
-        if (found == nullptr)
-            found = std::make_unique<Connection>(
-                Connection{reinterpret_cast<conset_lib_window*>(program_.window(static_cast<int>(number))), 0, 0,
-                           static_cast<int>(number), program});
-        return found.get();
+        return numbered(as_size(program_.connection(peer, send)), program);
+    }
+    Connection* connection(int id, conset_program* program) override {
+        return numbered(as_size(program_.connection(id)), program);
     }
 
     Outcome free() override {
@@ -74,6 +70,16 @@ public:
     void spool_wait(const Connection& connection) override { program_.spool_wait(connection.number); }
 
 private:
+    Connection* numbered(std::size_t number, conset_program* program) {
+        if (number >= connections_.size()) connections_.resize(number + 1);
+        auto& found = connections_[number];
+        if (found == nullptr)
+            found = std::make_unique<Connection>(
+                Connection{reinterpret_cast<conset_lib_window*>(program_.window(static_cast<int>(number))), 0, 0,
+                           static_cast<int>(number), program});
+        return found.get();
+    }
+
     // Of a type without gaps; the connection remembers one that is never freed.
     std::int64_t element_bytes(Connection& connection, std::uint64_t type) {
         const Mpi<Handle>& mpi = own_.world().mpi;
@@ -134,9 +140,10 @@ void describe_connections(const RankConnections& part, std::int64_t global_phase
     if (count != nullptr) *count = static_cast<int>(end - begin);
     if (connections == nullptr) return;
     for (std::size_t k = begin; k < end; ++k)
-        connections[k - begin] = {part.peer[k],      part.send[k] != 0 ? CONSET_SEND : CONSET_RECEIVE,
-                                  part.order[k],     part.bytes[k],
-                                  part.bandwidth[k], part.latency[k]};
+        connections[k - begin] = {part.peer[k],  part.send[k] != 0 ? CONSET_SEND : CONSET_RECEIVE,
+                                  part.order[k], part.id[k],
+                                  part.bytes[k], part.bandwidth[k],
+                                  part.latency[k]};
 }
 
 void describe_block(const RankConnections& part, int block, std::int64_t phases, conset_block_info& info) {

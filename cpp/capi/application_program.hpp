@@ -31,6 +31,7 @@ public:
     virtual void instantiate(int block, int phase) = 0;
     // Lives as long as the program, one for each peer and direction.
     virtual Connection* connection(int peer, bool send, conset_program* program) = 0;
+    virtual Connection* connection(int id, conset_program* program) = 0;
     virtual void phase_end() = 0;
     virtual void progress() = 0;
     virtual SwitchTimes times() const = 0;

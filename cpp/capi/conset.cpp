@@ -276,6 +276,15 @@ int conset_connection(conset_program* program, int peer, int direction, struct c
     });
 }
 
+int conset_connection_by_id(conset_program* program, int id, struct conset_connection** connection) {
+    return guarded([&]() -> Outcome {
+        require_given(connection != nullptr, "connection");
+        *connection = nullptr;
+        *connection = body_of(program, "program").connection(id, program);
+        return {};
+    });
+}
+
 int conset_lib_send_elements(struct conset_connection* connection, const void* data, int64_t count, uint64_t type) {
     return guarded([&]() -> Outcome {
         program_of(connection).send(*connection, data, count, type);

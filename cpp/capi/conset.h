@@ -94,6 +94,7 @@ enum { CONSET_SEND = 0, CONSET_RECEIVE = 1 };
 typedef struct conset_connection_info {
     int peer, direction; /* CONSET_SEND, CONSET_RECEIVE */
     int order;           /* in which the schedule starts this rank's connections of the phase, from 0 on */
+    int id;              /* of its message in the pattern of the block, the same at both ends */
     int64_t bytes;       /* of the pattern's messages; more or fewer may be sent */
     double bandwidth;    /* least that is guaranteed [B/s]; infinite where nothing limits it */
     double latency;      /* most that is guaranteed [s] */
@@ -244,7 +245,7 @@ int conset_program_blocks(const conset_program* program, int* count);
 int conset_program_block(const conset_program* program, int block, conset_block_info* info);
 int conset_program_phases(const conset_program* program, int block, int* count);
 
-/* This rank's connections in a phase of a block, whichever phase is open: receives before sends, by peer. `connections`
+/* This rank's connections in a phase of a block, whichever phase is open: receives before sends, by peer and id. `connections`
  * may be NULL: ask for *count first. */
 int conset_phase_connections(const conset_program* program, int block, int phase, int* count,
                              conset_connection_info* connections);
@@ -263,14 +264,16 @@ int conset_program_timeout(conset_program* program, double seconds);
  */
 int conset_instantiate(conset_program* program, int block, int phase);
 
-/* A connection of the open phase, until it ends. CONSET_ERR_ARGUMENT: the phase does not hold it (the detail names
- * block, phase, both ranks and nodes, and a phase of the block that does); CONSET_ERR_STATE: no phase is open. Local.
+/* A connection of the open phase, until it ends, by its peer or by its id. CONSET_ERR_ARGUMENT: the phase does not hold
+ * it (the detail names block, phase, both ranks and nodes, and a phase of the block that does), or holds several with
+ * this peer in this direction (the detail names their ids); CONSET_ERR_STATE: no phase is open. Local.
  */
 #ifdef __GNUC__
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" /* of C++: the struct has the name too */
 #endif
 int conset_connection(conset_program* program, int peer, int direction, struct conset_connection** connection);
+int conset_connection_by_id(conset_program* program, int id, struct conset_connection** connection);
 #ifdef __GNUC__
 #pragma GCC diagnostic pop
 #endif

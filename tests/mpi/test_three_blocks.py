@@ -158,7 +158,7 @@ def test_a_phase_without_the_connection_is_named(folder: Path) -> None:
     ended = run_program(binary, folder / "program.plan", folder=folder, ranks=RANKS)
     assert ended.status != 0
     assert re.search(
-        r"block 'halo', phase 0: no connection from rank \d+ \(node \d+\) to rank \d+ \(node \d+\)",
+        r"block 'halo', phase 0: no connection \d+ at rank \d+ \(node \d+\)",
         ended.err,
     )
 

@@ -38,9 +38,10 @@ def check_part(part: _core.RankConnections, rank: int, ranks: int) -> None:
     assert ((part.phase_context >= 0) & (part.phase_context < phases)).all()
     assert (part.offsets[0], part.offsets[-1], part.offsets.size) == (0, part.peer.size, phases + 1)
     for begin, end in zip(part.offsets[:-1].tolist(), part.offsets[1:].tolist(), strict=True):
-        keys = list(zip(part.send[begin:end].tolist(), part.peer[begin:end].tolist(), strict=True))
+        columns = part.send, part.peer, part.id
+        keys = list(zip(*(each[begin:end].tolist() for each in columns), strict=True))
         assert keys == sorted(set(keys))
-        assert all(send in (0, 1) and 0 <= peer < ranks and peer != rank for send, peer in keys)
+        assert all(send in (0, 1) and 0 <= peer < ranks and peer != rank and id >= 0 for send, peer, id in keys)
         assert sorted(part.order[begin:end].tolist()) == list(range(end - begin))
     assert sum(part.bytes.tolist()) < 2**63
     assert (part.bytes >= 0).all()

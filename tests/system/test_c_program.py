@@ -60,7 +60,7 @@ def tables(text: str) -> dict[str, list[list[tuple[str, int, int]]]]:
         found[name] = [
             [
                 (way, int(peer), int(own or size))
-                for way, peer, own in re.findall(r"(TO|FROM)(?:_OF)?\((\d+)(?:, (\d+))?\)", row)
+                for way, peer, own in re.findall(r"(TO|FROM)(?:_OF)?\((\d+), \d+(?:, (\d+))?\)", row)
             ]
             for _, row in rows
         ]
@@ -170,8 +170,8 @@ def test_one_rank_is_one_rank(tmp_path: Path) -> None:
 FAILING = """
 int conset_instantiate(conset_program *program, int block, int phase) { (void)program; return \
 block + phase + 7; }
-int conset_connection(conset_program *p, int peer, int way, struct conset_connection **c)
-{ (void)p, (void)peer, (void)way, (void)c; return 1; }
+int conset_connection_by_id(conset_program *p, int id, struct conset_connection **c)
+{ (void)p, (void)id, (void)c; return 1; }
 int conset_lib_send_elements(struct conset_connection *c, const void *at, int64_t count, uint64_t \
 type)
 { (void)c, (void)at, (void)count, (void)type; return 1; }

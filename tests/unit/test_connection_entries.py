@@ -33,7 +33,7 @@ from support.hand_made_programs import forwarding, random_paths, random_pattern
 
 
 def by_hand(program: Program) -> list[list[tuple[Any, ...]]]:
-    """For each rank (phase, send, peer, bytes, order, bandwidth, latency), counted transfer by
+    """For each rank (phase, send, peer, message, bytes, order, bandwidth, latency), counted transfer by
     transfer."""
     found: list[list[tuple[Any, ...]]] = [[] for _ in range(program.ranks)]
     begin = 0
@@ -44,11 +44,12 @@ def by_hand(program: Program) -> list[list[tuple[Any, ...]]]:
             if schedule.timetable is not None:
                 at.sort(key=lambda k: (schedule.timetable[k, 0], k))  # type: ignore[index]
             for rank in range(program.ranks):
-                order: dict[tuple[int, int], list[int]] = {}
+                order: dict[tuple[int, int, int], list[int]] = {}
                 for k in at:
                     ends = int(source[schedule.message[k]]), int(target[schedule.message[k]])
                     if rank in ends:
-                        order.setdefault((int(ends[0] == rank), sum(ends) - rank), []).append(k)
+                        key = int(ends[0] == rank), sum(ends) - rank, int(schedule.message[k])
+                        order.setdefault(key, []).append(k)
                 place = {pair: number for number, pair in enumerate(order)}
                 for pair in sorted(order):
                     ks = order[pair]
@@ -71,6 +72,7 @@ def rows_of(entries: ConnectionEntries) -> list[list[tuple[Any, ...]]]:
         entries.phase,
         entries.send,
         entries.peer,
+        entries.id,
         entries.bytes,
         entries.order,
         entries.bandwidth_Bps,
@@ -115,11 +117,11 @@ def test_a_split_schedule_by_hand() -> None:
     assert (entries.names, entries.node.tolist()) == (("pattern",), [3, 1, 0, 2])
     # rank 0: 10 B to 1 in two parts, the one at 0.5 us first; then 7 B from 1; 6 B to 2 before 9 B
     # from 2
-    assert [row[:5] for row in rows_of(entries)[0]] == [
-        (0, 0, 1, 7, 1),
-        (0, 1, 1, 10, 0),
-        (1, 0, 2, 9, 1),
-        (1, 1, 2, 6, 0),
+    assert [row[:6] for row in rows_of(entries)[0]] == [
+        (0, 0, 1, 2, 7, 1),
+        (0, 1, 1, 0, 10, 0),
+        (1, 0, 2, 3, 9, 1),
+        (1, 1, 2, 1, 6, 0),
     ]
     assert rows_of(entries)[3] == []
 
@@ -131,7 +133,7 @@ def test_order_is_that_of_the_plan() -> None:
         entries, plan = connection_entries(schedule), make_plan(schedule)
         for flag, operations in ((1, plan.sends), (0, plan.receives)):
             for rank, rows in enumerate(rows_of(entries)):
-                mine = sorted((row[0], row[4], row[2]) for row in rows if row[1] == flag)
+                mine = sorted((row[0], row[5], row[2]) for row in rows if row[1] == flag)
                 at = operations.of(rank)
                 pairs = zip(
                     operations.phase[at].tolist(), operations.peer[at].tolist(), strict=True
@@ -214,7 +216,7 @@ def test_plan_file(tmp_path: Path) -> None:
         f"connections_{name.removesuffix('_Bps').removesuffix('_s')}"
         for name in (each.name for each in fields(entries))
         if name
-        in ("offsets", "phase", "peer", "send", "bytes", "order", "bandwidth_Bps", "latency_s")
+        in ("offsets", "phase", "peer", "send", "id", "bytes", "order", "bandwidth_Bps", "latency_s")
     }
 
 
@@ -260,11 +262,12 @@ def test_an_order_that_one_connection_for_a_pair_cannot_keep_is_refused() -> Non
         return Program.of(compile_pattern(pattern, MESH, CompileOptions(method="naive")))
 
     assert keeps_order(posted([(0, 1), (1, 2), (2, 0)], [(0, 1), (1, 2)]))
-    # 0 to 1, back, and to 1 again: what goes to 1 is one connection
-    with pytest.raises(
-        InputError, match=r"message 2 \(1 → 0\) must end before message 1 \(0 → 1\)"
-    ):
-        keeps_order(posted([(0, 1), (0, 1), (1, 0)], [(0, 2), (2, 1)]))
+    # 0 to 1, back, and to 1 again: what goes to 1 are two connections
+    again = posted([(0, 1), (0, 1), (1, 0)], [(0, 2), (2, 1)])
+    assert keeps_order(again)
+    entries = connection_entries(again)
+    assert entries.id.tolist() == [2, 0, 1, 0, 1, 2]
+    assert entries.order.tolist() == [1, 0, 2, 0, 2, 1]
     plain = compile_pattern(
         parse_pattern("neighbor", topology=MESH.topology), MESH, CompileOptions(method="naive")
     )

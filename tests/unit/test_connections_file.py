@@ -27,6 +27,7 @@ ARRAYS = (
     "offsets",
     "peer",
     "send",
+    "id",
     "bytes",
     "order",
     "bandwidth",

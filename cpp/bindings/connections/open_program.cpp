@@ -39,8 +39,8 @@ auto translated(const Work& work) {
 RankConnections part_of(std::int32_t rank, In<std::int32_t> node, std::vector<std::string> names,
                         In<std::int64_t> repeat, In<std::uint8_t> turns, In<std::int32_t> block_schedule,
                         In<std::int64_t> schedule_phases, In<std::int32_t> phase_context, In<std::int64_t> offsets,
-                        In<std::int32_t> peer, In<std::uint8_t> send, In<std::int64_t> bytes, In<std::int32_t> order,
-                        In<double> bandwidth, In<double> latency) {
+                        In<std::int32_t> peer, In<std::uint8_t> send, In<std::int32_t> id, In<std::int64_t> bytes,
+                        In<std::int32_t> order, In<double> bandwidth, In<double> latency) {
     const auto ranks = static_cast<std::int64_t>(node.shape(0));
     check_count("ranks", ranks, 1, std::numeric_limits<std::int32_t>::max());
     check_count("rank", rank, 0, ranks - 1);
@@ -56,6 +56,7 @@ RankConnections part_of(std::int32_t rank, In<std::int32_t> node, std::vector<st
                          copy(offsets),
                          copy(peer),
                          copy(send),
+                         copy(id),
                          copy(bytes),
                          copy(order),
                          copy(bandwidth),
@@ -171,6 +172,9 @@ public:
     int connection(int peer, bool send) const {
         return translated([&] { return program_->connection(peer, send); });
     }
+    int connection_of(int id) const {
+        return translated([&] { return program_->connection(id); });
+    }
     SwitchTimes times() const { return program_->times(); }
 
     void set_timeout(double seconds) {
@@ -258,6 +262,7 @@ void bind_program(nb::module_& module, const char* name) {
         .def("set_timeout", &Bound::set_timeout, nb::arg("seconds"))
         .def("instantiate", &Bound::instantiate, nb::arg("block"), nb::arg("phase"))
         .def("connection", &Bound::connection, nb::arg("peer"), nb::arg("send"))
+        .def("connection_of", &Bound::connection_of, nb::arg("id"))
         .def("receive_apply", &Bound::receive_apply, nb::arg("connection"), nb::arg("count"), nb::arg("element_bytes"),
              nb::arg("function"))
         .def("send_computed", &Bound::send_computed, nb::arg("connection"), nb::arg("count"), nb::arg("element_bytes"),
@@ -279,17 +284,17 @@ void bind_part(nb::module_& module) {
             [](RankConnections* self, std::int32_t rank, In<std::int32_t> node, std::vector<std::string> names,
                In<std::int64_t> repeat, In<std::uint8_t> turns, In<std::int32_t> block_schedule,
                In<std::int64_t> schedule_phases, In<std::int32_t> phase_context, In<std::int64_t> offsets,
-               In<std::int32_t> peer, In<std::uint8_t> send, In<std::int64_t> bytes, In<std::int32_t> order,
-               In<double> bandwidth, In<double> latency) {
+               In<std::int32_t> peer, In<std::uint8_t> send, In<std::int32_t> id, In<std::int64_t> bytes,
+               In<std::int32_t> order, In<double> bandwidth, In<double> latency) {
                 new (self) RankConnections(part_of(rank, node, std::move(names), repeat, turns, block_schedule,
-                                                   schedule_phases, phase_context, offsets, peer, send, bytes, order,
-                                                   bandwidth, latency));
+                                                   schedule_phases, phase_context, offsets, peer, send, id, bytes,
+                                                   order, bandwidth, latency));
             },
             nb::kw_only(), nb::arg("rank"), nb::arg("node").noconvert(), nb::arg("names"),
             nb::arg("repeat").noconvert(), nb::arg("turns").noconvert(), nb::arg("block_schedule").noconvert(),
             nb::arg("schedule_phases").noconvert(), nb::arg("phase_context").noconvert(),
             nb::arg("offsets").noconvert(), nb::arg("peer").noconvert(), nb::arg("send").noconvert(),
-            nb::arg("bytes").noconvert(), nb::arg("order").noconvert(), nb::arg("bandwidth").noconvert(),
+            nb::arg("id").noconvert(), nb::arg("bytes").noconvert(), nb::arg("order").noconvert(), nb::arg("bandwidth").noconvert(),
             nb::arg("latency").noconvert())
         .def_ro("rank", &RankConnections::rank)
         .def_ro("ranks", &RankConnections::ranks)
@@ -303,6 +308,7 @@ void bind_part(nb::module_& module) {
         .def_prop_ro("offsets", &entries<RankConnections, &RankConnections::offsets>)
         .def_prop_ro("peer", &entries<RankConnections, &RankConnections::peer>)
         .def_prop_ro("send", &entries<RankConnections, &RankConnections::send>)
+        .def_prop_ro("id", &entries<RankConnections, &RankConnections::id>)
         .def_prop_ro("bytes", &entries<RankConnections, &RankConnections::bytes>)
         .def_prop_ro("order", &entries<RankConnections, &RankConnections::order>)
         .def_prop_ro("bandwidth", &entries<RankConnections, &RankConnections::bandwidth>)

@@ -225,7 +225,23 @@ int OpenProgram<Handle>::connection(int peer, bool send) const {
     const int number = traffic.table.find(peer, send);
     if (number < 0 || !traffic.connections[as_size(number)].active)
         throw Failure(Code::argument, missing_connection(traffic.part, traffic.block, traffic.phase, peer, send));
+    const int second = traffic.table.find(peer, send, 1);
+    if (second >= 0 && traffic.connections[as_size(second)].active)
+        throw Failure(Code::argument, several_connections(traffic.part, traffic.block, traffic.phase, peer, send));
     return number;
+}
+
+template <class Handle>
+int OpenProgram<Handle>::connection(int id) const {
+    state_->require_usable();
+    const auto& traffic = state_->traffic;
+    if (!traffic.in_phase) throw Failure(Code::state, "no phase is open: instantiate one");
+    const auto begin = traffic.part.id.begin() + traffic.part.offsets[traffic.global_phase];
+    const auto end = traffic.part.id.begin() + traffic.part.offsets[traffic.global_phase + 1];
+    const auto found = std::find(begin, end, id);
+    if (found == end)
+        throw Failure(Code::argument, missing_connection(traffic.part, traffic.block, traffic.phase, id));
+    return traffic.table.of_phase(traffic.global_phase)[found - begin];
 }
 
 template <class Handle>

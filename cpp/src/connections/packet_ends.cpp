@@ -7,18 +7,19 @@
 namespace conset {
 
 template <class Handle>
-PacketSender<Handle>::PacketSender(CheckedMpi<Handle>& mpi, const Packets& packets, int peer, PacketPlaces places,
-                                   PacketWindow& window)
+PacketSender<Handle>::PacketSender(CheckedMpi<Handle>& mpi, const Packets& packets, int peer, int copy,
+                                   PacketPlaces places, PacketWindow& window)
     : mpi_(&mpi),
       window_(&window),
       peer_(peer),
+      copy_(copy),
       credits_(packets.credits),
       places_(std::move(places)),
       requests_(as_size(packets.credits)),
       active_(as_size(packets.credits), 0),
       credit_(std::make_unique<std::int64_t[]>(1)) {
     if (peer == mpi.rank()) return;
-    credit_request_ = mpi.make_receive(credit_.get(), sizeof(credit_[0]), peer, PacketTag::credits);
+    credit_request_ = mpi.make_receive(credit_.get(), sizeof(credit_[0]), peer, PacketTag::credits, copy);
     mpi.start(credit_request_);
 }
 
@@ -66,7 +67,7 @@ void PacketSender<Handle>::send(PacketHeader header) {
         std::memcpy(local_->places_.at(place), from, as_size(bytes));
         ++local_->arrived_;
     } else {
-        requests_[place] = mpi_->send(from, bytes, peer_, PacketTag::elements);
+        requests_[place] = mpi_->send(from, bytes, peer_, PacketTag::elements, copy_);
         active_[place] = 1;
         ++active_sends_;
     }
@@ -111,8 +112,8 @@ void PacketSender<Handle>::forget() {
 }
 
 template <class Handle>
-PacketReceiver<Handle>::PacketReceiver(CheckedMpi<Handle>& mpi, const Packets& packets, int peer, PacketPlaces places,
-                                       PacketWindow& window)
+PacketReceiver<Handle>::PacketReceiver(CheckedMpi<Handle>& mpi, const Packets& packets, int peer, int copy,
+                                       PacketPlaces places, PacketWindow& window)
     : mpi_(&mpi),
       window_(&window),
       credits_(packets.credits),
@@ -122,10 +123,10 @@ PacketReceiver<Handle>::PacketReceiver(CheckedMpi<Handle>& mpi, const Packets& p
     const std::int64_t bytes = static_cast<std::int64_t>(sizeof(PacketHeader)) + packets.bytes;
     requests_.reserve(as_size(credits_));
     for (std::int64_t place = 0; place < credits_; ++place) {
-        requests_.push_back(mpi.make_receive(places_.at(place), bytes, peer, PacketTag::elements));
+        requests_.push_back(mpi.make_receive(places_.at(place), bytes, peer, PacketTag::elements, copy));
         mpi.start(requests_[place]);
     }
-    credit_request_ = mpi.make_send(credit_.get(), sizeof(credit_[0]), peer, PacketTag::credits);
+    credit_request_ = mpi.make_send(credit_.get(), sizeof(credit_[0]), peer, PacketTag::credits, copy);
 }
 
 template <class Handle>

@@ -139,14 +139,14 @@ template <class Handle>
 void PhaseSwitch<Handle>::open(int number) {
     auto& traffic = *traffic_;
     auto& connection = traffic.connections[as_size(number)];
-    const int peer = traffic.table.peer(number);
+    const int peer = traffic.table.peer(number), copy = traffic.table.copy(number);
     PacketWindow& window = traffic.windows[as_size(number)];
     if (traffic.table.sends(number))
         connection.sender =
-            std::make_unique<PacketSender<Handle>>(traffic.mpi, traffic.packets, peer, places(), window);
+            std::make_unique<PacketSender<Handle>>(traffic.mpi, traffic.packets, peer, copy, places(), window);
     else
         connection.receiver =
-            std::make_unique<PacketReceiver<Handle>>(traffic.mpi, traffic.packets, peer, places(), window);
+            std::make_unique<PacketReceiver<Handle>>(traffic.mpi, traffic.packets, peer, copy, places(), window);
 }
 
 template <class Handle>

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string_view>
 
+#include "conset/connections/checked_mpi.hpp"
 #include "conset/formats/flat_file.hpp"
 #include "conset/runtime/outcome.hpp"
 
@@ -74,6 +75,7 @@ void Check::phases() const {
 void Check::connections() const {
     const std::size_t count = part_.peer.size();
     require_size("connections_send", part_.send.size(), count);
+    require_size("connections_id", part_.id.size(), count);
     require_size("connections_bytes", part_.bytes.size(), count);
     require_size("connections_order", part_.order.size(), count);
     require_size("connections_bandwidth", part_.bandwidth.size(), count);
@@ -98,17 +100,24 @@ void Check::connections() const {
     }
 }
 
-// Of one phase: receives before sends, peers rising, each pair once.
+// Of one phase: receives before sends, peers rising, identifiers of one peer and direction too.
 void Check::sorted(std::int64_t begin, std::int64_t end) const {
+    std::int64_t copies = 0;
     for (std::int64_t k = begin; k < end; ++k) {
         require("connections_send", part_.send[k], 0, 1);
         require("connections_peer", part_.peer[k], 0, part_.ranks - 1);
         if (part_.peer[k] == part_.rank) refuse("connections_peer: to or from itself");
+        require("connections_id", part_.id[k], 0, kMostInt);
         if (k == begin) continue;
-        if (part_.send[k] == part_.send[k - 1])
-            require("connections_peer", part_.peer[k], std::int64_t{part_.peer[k - 1]} + 1, part_.ranks - 1);
-        else
+        const bool turned = part_.send[k] != part_.send[k - 1], same = !turned && part_.peer[k] == part_.peer[k - 1];
+        copies = same ? copies + 1 : 0;
+        require("connections of one pair in a phase", copies, 0, kMostCopies - 1);
+        if (turned)
             require("connections_send", part_.send[k], part_.send[k - 1], 1);
+        else if (same)
+            require("connections_id", part_.id[k], std::int64_t{part_.id[k - 1]} + 1, kMostInt);
+        else
+            require("connections_peer", part_.peer[k], part_.peer[k - 1], part_.ranks - 1);
     }
 }
 
@@ -179,6 +188,7 @@ void ConnectionsReader::read_rank() {
     const auto phase = file_.array<std::int32_t>("connections_phase", begin, end);
     part_.peer = file_.array<std::int32_t>("connections_peer", begin, end);
     part_.send = file_.array<std::uint8_t>("connections_send", begin, end);
+    part_.id = file_.array<std::int32_t>("connections_id", begin, end);
     part_.bytes = file_.array<std::int64_t>("connections_bytes", begin, end);
     part_.order = file_.array<std::int32_t>("connections_order", begin, end);
     part_.bandwidth = file_.array<double>("connections_bandwidth", begin, end);

@@ -74,6 +74,41 @@ TEST_F(OpenPrograms, a_connection_outside_the_phase_names_block_phase_and_nodes)
     EXPECT_EQ(mpi.left(), 0U);
 }
 
+TEST_F(OpenPrograms, connections_of_one_pair_are_known_by_their_ids) {
+    const std::vector<std::vector<Phase>> twice{{{0, {{0, 1}, {1, 0}, {0, 1}}}, {0, {{0, 1}}}, {1, {{0, 1}, {0, 1}}}}};
+    run<int>(2, twice, {}, 0, [](int rank, OpenProgram<int>& program) {
+        for (int phase = 0; phase < 3; ++phase) {
+            const int last = phase == 0 ? 2 : 1;
+            program.instantiate(0, phase);
+            if (phase == 1) {
+                if (rank == 0) send(program, 1, 7);
+                if (rank == 1) EXPECT_EQ(receive(program, 0), 7);
+            } else if (rank == 0) {
+                EXPECT_NE(program.connection(0), program.connection(last));
+                for (const std::int64_t id : {0, last})
+                    program.send(program.connection(static_cast<int>(id)), reinterpret_cast<const std::byte*>(&id), 1,
+                                 kEight);
+                if (phase == 0) {
+                    expect_failure(Code::argument,
+                                   "block 'b0', phase 0: connections 0, 2 from rank 0 (node 10) to rank 1 (node 11): "
+                                   "one is chosen by its id",
+                                   [&] { program.connection(1, true); });
+                    expect_failure(Code::argument, "block 'b0', phase 0: no connection 3 at rank 0 (node 10)",
+                                   [&] { program.connection(3); });
+                }
+            } else {
+                for (const int id : {last, 0}) {  // the other way round
+                    std::int64_t value = -1;
+                    program.receive(program.connection(id), reinterpret_cast<std::byte*>(&value), 1, kEight);
+                    EXPECT_EQ(value, id);
+                }
+            }
+            program.phase_end();
+        }
+    });
+    EXPECT_EQ(mpi.left(), 0U);
+}
+
 TEST_F(OpenPrograms, what_is_received_and_what_was_sent_are_counted) {
     run<int>(3, ring, {}, 0, [](int rank, OpenProgram<int>& program) {
         program.instantiate(0, 0);

@@ -55,6 +55,7 @@ Entries sound() {
             {"connections_phase", i4({0, 0, 0, 2, 0, 0, 1, 0, 1, 2})},
             {"connections_peer", i4({1, 1, 2, 2, 0, 0, 2, 0, 1, 0})},
             {"connections_send", u1({0, 1, 1, 0, 0, 1, 1, 0, 0, 1})},
+            {"connections_id", i4({2, 0, 1, 4, 0, 2, 3, 1, 3, 4})},
             {"connections_bytes", i8({8, 10, 6, 1, 10, 8, 0, 6, 0, 1})},
             {"connections_order", i4({2, 0, 1, 0, 0, 1, 0, 0, 0, 0})},
             {"connections_bandwidth", f8({1e6, 2e6, kNone, 3e6, 2e6, 1e6, 1, kNone, 1, 3e6})},
@@ -110,6 +111,7 @@ TEST(ConnectionsFile, GivesARanksPart) {
     EXPECT_EQ(part.offsets, (Array<std::int64_t>{0, 3, 3, 4}));
     EXPECT_EQ(part.peer, (Array<std::int32_t>{1, 1, 2, 2}));
     EXPECT_EQ(part.send, (Array<std::uint8_t>{0, 1, 1, 0}));
+    EXPECT_EQ(part.id, (Array<std::int32_t>{2, 0, 1, 4}));
     EXPECT_EQ(part.bytes, (Array<std::int64_t>{8, 10, 6, 1}));
     EXPECT_EQ(part.order, (Array<std::int32_t>{2, 0, 1, 0}));
     EXPECT_EQ(part.bandwidth[0], 1e6);

@@ -149,20 +149,22 @@ def _phase_tables(entries: ConnectionEntries) -> list[dict[str, Any]]:
 def _rows(entries: ConnectionEntries, sizes: Sequence[int | None]) -> list[list[list[str]]]:
     """By global phase and rank, in posting order.
 
-    `TO(3)`, or `TO_OF(3, 128)` where sizes differ.
+    `TO(3, 7)`: to rank 3 by connection 7, or `TO_OF(3, 7, 128)` where sizes differ.
     """
     rows: list[list[list[str]]] = [
         [[] for _ in range(entries.ranks)] for _ in range(entries.phases)
     ]
     rank = np.repeat(np.arange(entries.ranks), np.diff(entries.offsets))
     posted = np.lexsort((entries.order, entries.phase, rank)).tolist()
-    columns = (rank, entries.phase, entries.peer, entries.send, entries.bytes)
-    for r, phase, peer, send, size in zip(
+    columns = (rank, entries.phase, entries.peer, entries.id, entries.send, entries.bytes)
+    for r, phase, peer, id, send, size in zip(
         *(column[posted].tolist() for column in columns), strict=True
     ):
         way = "TO" if send else "FROM"
         rows[phase][r].append(
-            f"{way}({peer})" if sizes[phase] is not None else f"{way}_OF({peer}, {size})"
+            f"{way}({peer}, {id})"
+            if sizes[phase] is not None
+            else f"{way}_OF({peer}, {id}, {size})"
         )
     return rows
 

@@ -50,7 +50,6 @@ from conset.schedule import (
     Program,
     Schedule,
     guarantees,
-    order_of_transfers,
     program_guarantees,
 )
 
@@ -64,8 +63,8 @@ class ConnectionEntries:
 
     Entries of rank r are `offsets[r] … offsets[r + 1] - 1`.
 
-    Entries of a rank are sorted by global phase, receives before sends, then by peer; a connection
-    has two, one at each of its ranks.
+    Entries of a rank are sorted by global phase, receives before sends, then by peer and message; a
+    connection has two, one at each of its ranks.
 
     Attributes:
         names: of the blocks.
@@ -80,6 +79,7 @@ class ConnectionEntries:
         phase: shape=(entries), int32: the global phase.
         peer: shape=(entries), int32: the rank at the other end.
         send: shape=(entries), uint8: 1 where this rank sends, 0 where it receives.
+        id: shape=(entries), int32: the message in the pattern, which identifies the connection.
         bytes: shape=(entries), int64 [B]: what the pattern sends through it in this phase.
         order: shape=(entries), int32: position in the posting order of the phase at this rank,
             from 0.
@@ -99,6 +99,7 @@ class ConnectionEntries:
     phase: Ints32
     peer: Ints32
     send: Bytes
+    id: Ints32
     bytes: Ints
     order: Ints32
     bandwidth_Bps: Floats  # noqa: N815
@@ -129,6 +130,7 @@ class ConnectionEntries:
             "connections_phase": self.phase,
             "connections_peer": self.peer,
             "connections_send": self.send,
+            "connections_id": self.id,
             "connections_bytes": self.bytes,
             "connections_order": self.order,
             "connections_bandwidth": self.bandwidth_Bps,
@@ -150,6 +152,7 @@ class ConnectionEntries:
             "offsets": np.searchsorted(self.phase[at], np.arange(self.phases + 1)).astype(np.int64),
             "peer": self.peer[at],
             "send": self.send[at],
+            "id": self.id[at],
             "bytes": self.bytes[at],
             "order": self.order[at],
             "bandwidth": self.bandwidth_Bps[at],
@@ -160,9 +163,9 @@ class ConnectionEntries:
 def connection_entries(what: Program | Schedule) -> ConnectionEntries:
     """The connections that each phase holds open at each rank.
 
-    Where several messages or parts of a pair travel in one phase, their bytes add up, the
-    connection is posted where the first of them is, and it is guaranteed what each of them is,
-    while its context is open.
+    Each message has a connection. Where several parts of it travel in one phase, their bytes add
+    up, the connection is posted where the first of them is, and it is guaranteed what each of them
+    is, while its context is open.
 
     Raises:
         InputError: the program forwards: its stages move parts of messages, and have no blocks; or
@@ -214,22 +217,16 @@ def _nodes(program: Program) -> Ints32:
 
 
 def _connections(schedule: Schedule, begin: int, promised: Guarantees) -> tuple[Array, ...]:
-    """One for each phase and ordered pair of a schedule whose phases are numbered from `begin`."""
-    pattern, message = schedule.pattern, schedule.message
+    """One for each phase and message of a schedule whose phases are numbered from `begin`."""
+    pattern = schedule.pattern
     start_s = (
         np.zeros(schedule.transfers) if schedule.timetable is None else schedule.timetable[:, 0]
     )
-    source, target = (
-        pattern.source[message].astype(np.int64),
-        pattern.target[message].astype(np.int64),
-    )
-    phase = schedule.phase_of.astype(np.int64) + begin
-    order = np.lexsort(
-        (start_s, target, source, phase)
-    )  # stable: the first to be posted comes first
-    keys = tuple(each[order] for each in (phase, source, target))
+    # stable: the first to be posted comes first
+    order = np.lexsort((start_s, schedule.message, schedule.phase_of))
+    phase, message = schedule.phase_of[order].astype(np.int64) + begin, schedule.message[order]
     new = np.ones(order.size, bool)
-    new[1:] = np.logical_or.reduce([np.diff(key) != 0 for key in keys])
+    new[1:] = (np.diff(phase) != 0) | (np.diff(message) != 0)
     at = np.flatnonzero(new)
     size, rates, times = (
         schedule.size[order],
@@ -242,15 +239,17 @@ def _connections(schedule: Schedule, begin: int, promised: Guarantees) -> tuple[
             np.minimum.reduceat(rates, at),
             np.maximum.reduceat(times, at),
         )
-    phase, source, target = (key[at] for key in keys)
-    return phase, source, target, size, start_s[order[at]], order[at], rates, times
+    phase, message = phase[at], message[at]
+    ends = pattern.source[message], pattern.target[message]
+    return phase, *ends, message, size, start_s[order[at]], order[at], rates, times
 
 
 def _by_rank(
     ranks: int,
     phase: Ints,
-    source: Ints,
-    target: Ints,
+    source: Ints32,
+    target: Ints32,
+    message: Ints32,
     size: Ints,
     start_s: Floats,
     first: Ints,
@@ -259,23 +258,24 @@ def _by_rank(
 ) -> tuple[Array, ...]:
     """Offsets by rank, then the entries of both ends.
 
-    Phase, peer, send, bytes, order, bandwidth, latency.
+    Phase, peer, send, message, bytes, order, bandwidth, latency.
     """
     rank, peer = np.concatenate((target, source)), np.concatenate((source, target))
     send = np.repeat(np.array([0, 1], np.uint8), phase.size)
-    phase, first, start_s = np.tile(phase, 2), np.tile(first, 2), np.tile(start_s, 2)
+    phase, first, start_s, message = (np.tile(each, 2) for each in (phase, first, start_s, message))
     posted = np.lexsort((first, start_s, phase, rank))
     new = np.ones(posted.size, bool)
     new[1:] = (np.diff(rank[posted]) != 0) | (np.diff(phase[posted]) != 0)
     steps = np.arange(posted.size)
     position = np.empty(posted.size, np.int32)
     position[posted] = steps - np.maximum.accumulate(np.where(new, steps, 0))
-    sort = np.lexsort((peer, send, phase, rank))
+    sort = np.lexsort((message, peer, send, phase, rank))
     return (
         np.searchsorted(rank[sort], np.arange(ranks + 1)).astype(np.int64),
         phase[sort].astype(np.int32),
         peer[sort].astype(np.int32),
         send[sort],
+        message[sort].astype(np.int32),
         np.tile(size, 2)[sort],
         position[sort],
         np.tile(rate_Bps, 2)[sort],
@@ -287,46 +287,8 @@ def keeps_order(program: Program) -> bool:
     """Whether patterns have an order.
 
     Connections used one after the other, in posting order, keep it.
-
-    Raises:
-        InputError: they do not. All messages of a pair in a phase are one connection, posted where
-            the first of them is: then a message comes after another that it must go before.
     """
-    for k, schedule in enumerate(program.schedules):
-        first, second = order_of_transfers(schedule.pattern.before, schedule.message)
-        together = schedule.phase_of[first] == schedule.phase_of[second]
-        first, second = first[together], second[together]
-        posted = _first_posted(schedule)
-        if (wrong := np.flatnonzero(posted[first] > posted[second])).size:
-            i, j = (int(schedule.message[at[wrong[0]]]) for at in (first, second))
-            pattern = schedule.pattern
-            names = [f"message {m} ({pattern.source[m]} → {pattern.target[m]})" for m in (i, j)]
-            raise InputError(
-                f"schedules[{k}], phase {schedule.phase_of[first[wrong[0]]]}: {names[0]} must end "
-                f"before {names[1]}, "
-                "whose connection is posted first for another message of its pair: one connection "
-                "cannot wait between"
-            )
     return any(schedule.pattern.before is not None for schedule in program.schedules)
-
-
-def _first_posted(schedule: Schedule) -> Ints:
-    """Where in the posting order the first transfer of the same pair and phase stands.
-
-    shape=(transfers).
-    """
-    source, target = (
-        schedule.pattern.source[schedule.message],
-        schedule.pattern.target[schedule.message],
-    )
-    ranks = np.int64(schedule.pattern.ranks)
-    key = (schedule.phase_of * ranks + source) * ranks + target
-    place = np.empty(schedule.transfers, np.int64)
-    place[schedule.posted] = np.arange(schedule.transfers)
-    _, pair = np.unique(key, return_inverse=True)
-    first = np.full(schedule.transfers, schedule.transfers, np.int64)
-    np.minimum.at(first, pair, place)
-    return first[pair]
 
 
 @python_interface

@@ -60,7 +60,14 @@ from conset.execution.agreement import POLL_INTERVAL_S, Waiter, cores_and_ranks
 from conset.execution.connection_entries import ConnectionEntries
 from conset.execution.exchange import Exchange, require_ranks
 from conset.execution.job import CONNECTED, DIRECT, SCHEDULE, Given, Result, Tell
-from conset.execution.open_program import CREDITS, PACKET_BYTES, Direction, OpenProgram, read_part
+from conset.execution.open_program import (
+    CREDITS,
+    PACKET_BYTES,
+    Direction,
+    OpenProgram,
+    PhaseConnection,
+    read_part,
+)
 from conset.execution.plan import PairRanges, Plan
 from conset.execution.stopping import Race, Stopping
 
@@ -246,7 +253,7 @@ def open_connections(
     return OpenProgram(comm, part, PACKET_BYTES, CREDITS, timeout_s)
 
 
-Step = tuple[int, int, list[tuple[int, Direction, Bytes]]]
+Step = tuple[int, int, list[tuple[PhaseConnection, Bytes]]]
 """A phase as it is executed: block, phase, what its connections carry, in posting order."""
 
 
@@ -285,9 +292,10 @@ class Connected:
         for block, phase, moves in self._steps:
             program.instantiate(block, phase)
             spooled = []
-            for peer, direction, view in moves:
-                connection = program.connection(peer, direction)
-                (connection.spool_send if direction == "send" else connection.spool_receive)(view)
+            for end, view in moves:
+                connection = program.connection(id=end.id)
+                sends = end.direction == "send"
+                (connection.spool_send if sends else connection.spool_receive)(view)
                 if self._ordered:
                     connection.spool_wait()
                 spooled.append(connection)
@@ -316,11 +324,11 @@ def _steps(program: OpenProgram, ends: dict[Direction, tuple[PairRanges, Bytes]]
     done: dict[tuple[Direction, int], int] = defaultdict(int)
     steps: list[Step] = []
     for block, phase in program.steps():
-        moves: list[tuple[int, Direction, Bytes]] = []
+        moves: list[tuple[PhaseConnection, Bytes]] = []
         for each in program.connections(block, phase):
             key = each.direction, each.peer
             at = ranges[key] + done[key]
-            moves.append((each.peer, each.direction, ends[each.direction][1][at : at + each.bytes]))
+            moves.append((each, ends[each.direction][1][at : at + each.bytes]))
             done[key] += each.bytes
         steps.append((block, phase, moves))
     return steps

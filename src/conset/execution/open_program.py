@@ -197,6 +197,7 @@ class PhaseConnection:
         peer: the rank at the other end.
         direction: `send` or `receive`, of this rank.
         order: position in this rank's posting order of the phase, from 0.
+        id: of its message in the pattern of the block, the same at both ends.
         bytes: what the pattern sends through it in the phase [B].
         bandwidth_Bps: guaranteed at least [B/s]; infinite: no limit.
         latency_s: of an element, guaranteed at most [s].
@@ -205,6 +206,7 @@ class PhaseConnection:
     peer: int
     direction: Direction
     order: int
+    id: int
     bytes: int
     bandwidth_Bps: float  # noqa: N815
     latency_s: float
@@ -429,7 +431,8 @@ class OpenProgram(ClosedTogether):
         from mpi4py import MPI
 
         self.comm: MPI.Intracomm = comm.Dup()
-        self._known: dict[tuple[int, bool], Connection] = {}
+        self._known: dict[int, Connection] = {}
+        self._phase = 0, 0
         try:
             self.comm.Set_errhandler(MPI.ERRORS_RETURN)
             with agreed(self.comm):
@@ -461,10 +464,11 @@ class OpenProgram(ClosedTogether):
         g = self._core.checked(lambda native: native.global_phase(number, phase))
         part = self._core.part
         at = slice(*part.offsets[g : g + 2].tolist())
-        columns = (part.peer, part.send, part.order, part.bytes, part.bandwidth, part.latency)
+        columns = (part.peer, part.send, part.order, part.id, part.bytes)
+        columns += (part.bandwidth, part.latency)
         found = [
-            PhaseConnection(peer, DIRECTIONS[send], order, size, rate, time)
-            for peer, send, order, size, rate, time in zip(
+            PhaseConnection(peer, DIRECTIONS[send], *others)
+            for peer, send, *others in zip(
                 *(each[at].tolist() for each in columns), strict=True
             )
         ]
@@ -495,23 +499,35 @@ class OpenProgram(ClosedTogether):
         """
         number = self._number_of(block)
         self._core.checked(lambda native: native.instantiate(number, phase))
+        self._phase = number, phase
 
-    def connection(self, peer: int, direction: Direction) -> Connection:
-        """An open connection of the phase.
+    def connection(
+        self, peer: int | None = None, direction: Direction | None = None, *, id: int | None = None
+    ) -> Connection:
+        """An open connection of the phase, by its peer and direction or by its id.
 
         Raises:
             UsageError: the phase does not hold it: names block, phase, both ranks with their nodes,
-                and a phase that does; or another word than `send` and `receive`. ExecutionError: no
-                phase is open.
+                and a phase that does; it holds several of this peer and direction: names their ids;
+                another word than `send` and `receive`; a peer and an id. ExecutionError: no phase
+                is open.
         """
-        if direction not in DIRECTIONS:
+        if id is not None:
+            if peer is not None or direction is not None:
+                raise UsageError(f"connection: id {id} beside a peer: one of both required")
+            number = self._core.checked(lambda native: native.connection_of(id))
+        elif peer is None or direction not in DIRECTIONS:
             raise unknown_name("direction", str(direction), DIRECTIONS)
-        sends = direction == "send"
-        number = self._core.checked(lambda native: native.connection(peer, sends))
-        known = self._known.get((peer, sends))
-        if known is None:
-            known = self._known[peer, sends] = Connection(self._core, number, peer, direction)
-        return known
+        else:
+            number = self._core.checked(lambda native: native.connection(peer, direction == "send"))
+        if number not in self._known:
+            end = next(
+                each
+                for each in self.connections(*self._phase)
+                if id == each.id or (peer, direction) == (each.peer, each.direction)
+            )
+            self._known[number] = Connection(self._core, number, end.peer, end.direction)
+        return self._known[number]
 
     def progress(self) -> bool:
         """Goes on with what is spooled, without waiting, and sends packets that are not full.

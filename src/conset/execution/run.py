@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from conset.base import InputError, UsageError, count_of
-from conset.execution.connection_entries import ConnectionEntries, connection_entries, keeps_order
+from conset.base import UsageError, count_of
+from conset.execution.connection_entries import connection_entries, keeps_order
 from conset.execution.job import (
     CONNECTED,
     DIRECT,
@@ -56,7 +56,6 @@ class RunResult(TimedResult):
             apart.
         switch: of a program of blocks run through connections: its switches in their parts, of each
             repetition the slowest rank's, in the median; None: of anything else.
-        unopened: why a program of blocks was not run through connections; None: it was, or is none.
     """
 
     sync: str
@@ -65,7 +64,6 @@ class RunResult(TimedResult):
     stages: int | None = None
     work_bytes: int = 0
     switch: SwitchParts | None = None
-    unopened: str | None = None
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -118,7 +116,6 @@ class RunResult(TimedResult):
                 "switched; as one schedule the program has one phase for what follows in one "
                 "context. Every end of a phase waits for its drain.",
             ),
-            (self.unopened is not None, f"Not through connections: {self.unopened}."),
             (
                 not self.one_machine,
                 "On several hosts: where they have no common clock, a time is the longest of "
@@ -244,20 +241,12 @@ def run_plan(
     plans = {SCHEDULE: plan} | ({} if direct is None else {DIRECT: direct})
     exchange_s = max(map(exchange_deadline_s, plans.values()))
     total_s = timeout or 60.0 + plan.ranks + (1 + len(VARIANTS)) * (repeat + 1) * exchange_s
-    connections: ConnectionEntries | None = None
-    ordered, unopened = False, None
-    if opened is not None:
-        try:
-            ordered = keeps_order(opened)
-        except InputError as error:
-            unopened = str(error)
-        else:
-            connections = connection_entries(opened)
+    connections = None if opened is None else connection_entries(opened)
     orders = {
         "baselines": VARIANTS[1:],
         "staged": direct is not None,
         "fixed": [],
-        "ordered": ordered,
+        "ordered": opened is not None and keeps_order(opened),
         "stopping": asdict(Stopping(least=repeat, most=repeat, drop=0, time_s=inf)),
         "timeout_s": exchange_s if timeout is None else min(exchange_s, timeout),
     }
@@ -269,7 +258,6 @@ def run_plan(
         in_flight=plan.in_flight,
         phases=plan.phases,
         switch=None if parts is None else SwitchParts.median(np.array(parts)),
-        unopened=unopened,
         **TimedResult.facts(found),
     )
 

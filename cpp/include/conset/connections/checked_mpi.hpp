@@ -25,8 +25,11 @@ void keep_for_mpi(Memory memory) {
     kept->push_back(std::move(memory));
 }
 
-// What is sent on the communicator of an open program.
+// What is sent on the communicator of an open program. Each of the connections from a rank to another has tags of its
+// own, and so many are below 2^15, which MPI has at least.
 enum class PacketTag : int { elements = 1, credits = 2, waits = 3 };
+constexpr int kMostCopies = 10000;
+constexpr int tag_of(PacketTag tag, int copy) { return static_cast<int>(tag) + 3 * copy; }
 
 template <class Handle>
 class CheckedMpi {
@@ -39,28 +42,28 @@ public:
     // Whether a call has not succeeded.
     bool failed() const { return failed_; }
 
-    Handle send(const void* from, std::int64_t bytes, int target, PacketTag tag) {
+    Handle send(const void* from, std::int64_t bytes, int target, PacketTag tag, int copy = 0) {
         Handle request{};
         require("MPI_Isend", calls().isend(from, static_cast<int>(bytes), world_.mpi.byte, target,
-                                           static_cast<int>(tag), world_.comm, &request));
+                                           tag_of(tag, copy), world_.comm, &request));
         return request;
     }
-    Handle receive(void* to, std::int64_t bytes, int source, PacketTag tag) {
+    Handle receive(void* to, std::int64_t bytes, int source, PacketTag tag, int copy = 0) {
         Handle request{};
-        require("MPI_Irecv", calls().irecv(to, static_cast<int>(bytes), world_.mpi.byte, source, static_cast<int>(tag),
+        require("MPI_Irecv", calls().irecv(to, static_cast<int>(bytes), world_.mpi.byte, source, tag_of(tag, copy),
                                            world_.comm, &request));
         return request;
     }
-    Handle make_send(const void* from, std::int64_t bytes, int target, PacketTag tag) {
+    Handle make_send(const void* from, std::int64_t bytes, int target, PacketTag tag, int copy = 0) {
         Handle request{};
         require("MPI_Send_init", calls().send_init(from, static_cast<int>(bytes), world_.mpi.byte, target,
-                                                   static_cast<int>(tag), world_.comm, &request));
+                                                   tag_of(tag, copy), world_.comm, &request));
         return request;
     }
-    Handle make_receive(void* to, std::int64_t bytes, int source, PacketTag tag) {
+    Handle make_receive(void* to, std::int64_t bytes, int source, PacketTag tag, int copy = 0) {
         Handle request{};
         require("MPI_Recv_init", calls().recv_init(to, static_cast<int>(bytes), world_.mpi.byte, source,
-                                                   static_cast<int>(tag), world_.comm, &request));
+                                                   tag_of(tag, copy), world_.comm, &request));
         return request;
     }
     Handle barrier() {

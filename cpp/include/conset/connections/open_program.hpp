@@ -116,6 +116,7 @@ public:
     // A number for this pair, the same in all phases. Throws Failure (Code::argument) where the phase that is open does
     // not hold the connection, Code::state where none is.
     int connection(int peer, bool send) const;
+    int connection(int id) const;
 
     void send(int connection, const std::byte* data, std::int64_t count, std::int64_t element_bytes) {
         if (connection >= 0 && connection < connections_) {

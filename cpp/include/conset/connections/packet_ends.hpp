@@ -49,7 +49,9 @@ class PacketReceiver;
 template <class Handle>
 class PacketSender {
 public:
-    PacketSender(CheckedMpi<Handle>& mpi, const Packets& packets, int peer, PacketPlaces places, PacketWindow& window);
+    // The connection is number `copy` of those between the two ranks.
+    PacketSender(CheckedMpi<Handle>& mpi, const Packets& packets, int peer, int copy, PacketPlaces places,
+                 PacketWindow& window);
     // Both ends are on this rank.
     void join(PacketReceiver<Handle>& receiver) { local_ = &receiver; }
 
@@ -81,7 +83,7 @@ private:
     CheckedMpi<Handle>* mpi_;
     PacketWindow* window_;
     PacketReceiver<Handle>* local_ = nullptr;
-    int peer_;
+    int peer_, copy_;
     std::int64_t credits_;
     PacketPlaces places_;
     bool in_hand_ = false;
@@ -96,7 +98,7 @@ private:
 template <class Handle>
 class PacketReceiver {
 public:
-    PacketReceiver(CheckedMpi<Handle>& mpi, const Packets& packets, int peer, PacketPlaces places,
+    PacketReceiver(CheckedMpi<Handle>& mpi, const Packets& packets, int peer, int copy, PacketPlaces places,
                    PacketWindow& window);
     void join(PacketSender<Handle>& sender) { local_ = &sender; }
 

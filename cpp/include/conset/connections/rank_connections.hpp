@@ -1,8 +1,8 @@
 // A program's connections as one rank sees them: its blocks, their phases, and which connections each phase holds.
 //
 // A block runs a schedule; the phases of all distinct schedules are numbered one after the other (global phases).
-// Phases of one context share their open connections. There is one connection for each ordered pair of ranks in a
-// phase.
+// Phases of one context share their open connections. There is one connection for each message in a phase; a message's
+// index in the pattern of its schedule is the identifier.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,11 @@ struct RankConnections {
     Array<std::int32_t> phase_context;  // by global phase
 
     // This rank's ends of connections, those of global phase g from offsets[g] to offsets[g + 1] - 1, by (receive
-    // before send, peer).
+    // before send, peer, id).
     Array<std::int64_t> offsets;
     Array<std::int32_t> peer;
     Array<std::uint8_t> send;  // 1: this rank sends
+    Array<std::int32_t> id;    // rises among those of one peer and direction
     Array<std::int64_t> bytes;
     Array<std::int32_t> order;  // in which this rank's schedule starts them, within the phase
     Array<double> bandwidth;    // least that is guaranteed [B/s]; inf: no limit
