@@ -138,8 +138,13 @@ def test_programs_in_c_open_connections_and_hear_of_what_is_wrong(
             str(tmp_path / "connections"),
         ),
     )
+    source = np.repeat(np.arange(4), 2)
+    twice = Pattern.from_messages(source, (source + 1) % 4, [8000] * 8, 4, apart=True)
+    schedule = compile_pattern(twice, machine, CompileOptions(method="naive"))
+    write_plan_file(None, tmp_path / "twice.plan", connections=connection_entries(schedule))
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    command = [*find_launcher(), "-n", "4", str(tmp_path / "connections"), str(tmp_path / "x.plan")]
+    files = [str(tmp_path / name) for name in ("connections", "x.plan", "twice.plan")]
+    command = [*find_launcher(), "-n", "4", *files]
     assert run(*command, environment=root) == "right\n"
 
 

@@ -1,5 +1,6 @@
-/* Connections on 4 ranks: `connections x.plan`, a schedule of alltoall:size=1000 in at least two phases of one
- * connection to each rank and one from each. Prints `right` and ends with status 0. */
+/* Connections on 4 ranks: `connections x.plan twice.plan`, a schedule of alltoall:size=1000 in at least two phases of
+ * one connection to each rank and one from each, and one of two messages to the next rank in one phase. Prints `right`
+ * and ends with status 0. */
 #include <mpi.h>
 /* then */
 #include <conset.h>
@@ -240,6 +241,40 @@ static void check_packets(const char* path) {
     CHECK_CODE(conset_program_close(&program), CONSET_SUCCESS);
 }
 
+/* Two connections to the next rank and two from the one before, by their ids. */
+static void check_twice(const char* path) {
+    conset_program* program = NULL;
+    conset_connection_info info[4];
+    struct conset_connection *end[4], *one = NULL;
+    double x;
+    int count = 0, k, j;
+    CHECK_CODE(conset_program_open(path, MPI_COMM_WORLD, &program), CONSET_SUCCESS);
+    CHECK_CODE(conset_program_timeout(program, 60), CONSET_SUCCESS);
+    CHECK_CODE(conset_connection_by_id(program, 0, &one), CONSET_ERR_STATE);
+    CHECK_CODE(conset_phase_connections(program, 0, 0, &count, info), CONSET_SUCCESS);
+    CHECK(count == 4 && info[0].direction == CONSET_RECEIVE && info[1].id == info[0].id + 1);
+    CHECK(info[2].id == 2 * rank && info[3].id == 2 * rank + 1);
+    CHECK_CODE(conset_instantiate(program, 0, 0), CONSET_SUCCESS);
+    for (k = 0; k < 4; ++k) CHECK_CODE(conset_connection_by_id(program, info[k].id, &end[k]), CONSET_SUCCESS);
+    CHECK(end[2] != end[3]);
+    CHECK_CODE(conset_connection(program, (rank + 1) % RANKS, CONSET_SEND, &one), CONSET_ERR_ARGUMENT);
+    check_said("one is chosen by its id");
+    CHECK_CODE(conset_connection_by_id(program, 8, &one), CONSET_ERR_ARGUMENT);
+    CHECK(one == NULL);
+    for (j = 0; j < MANY; ++j) {
+        for (k = 2; k < 4; ++k) {
+            x = element(info[k].id, 0, j);
+            CHECK_CODE(conset_send_elements(end[k], &x, 1, MPI_DOUBLE), CONSET_SUCCESS);
+        }
+        for (k = 1; k >= 0; --k) { /* the later one first */
+            CHECK_CODE(conset_receive_elements(end[k], &x, 1, MPI_DOUBLE), CONSET_SUCCESS);
+            CHECK(x == element(info[k].id, 0, j));
+        }
+    }
+    CHECK_CODE(conset_phase_end(program), CONSET_SUCCESS);
+    CHECK_CODE(conset_program_close(&program), CONSET_SUCCESS);
+}
+
 int main(int argc, char** argv) {
     conset_program* program = NULL;
     conset_switch_times times;
@@ -247,7 +282,7 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (ranks != RANKS || argc < 2) return 2;
+    if (ranks != RANKS || argc < 3) return 2;
     CHECK_CODE(conset_program_open("no.plan", MPI_COMM_WORLD, &program), CONSET_ERR_FILE);
     CHECK(program == NULL);
     check_said("no.plan");
@@ -273,6 +308,7 @@ int main(int argc, char** argv) {
     CHECK_CODE(conset_program_close(&program), CONSET_SUCCESS);
     CHECK(program == NULL);
     check_packets(argv[1]);
+    check_twice(argv[2]);
     check_cycle(argv[1]);
     fflush(stdout);
     MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

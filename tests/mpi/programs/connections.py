@@ -490,6 +490,37 @@ def files(comm: MPI.Intracomm) -> None:
             ).write_text(repr(rows))
 
 
+def twice(comm: MPI.Intracomm) -> None:
+    """Two connections to each next rank, used in turns: first by the later id at one end."""
+    rank, ahead = comm.rank, (comm.rank + 1) % RANKS
+    source = np.repeat(np.arange(RANKS), 2)
+    pattern = conset.Pattern.from_messages(
+        source, (source + 1) % RANKS, [80, 160] * RANKS, RANKS, apart=True
+    )
+    message = np.arange(2 * RANKS, dtype=np.int32)
+    phases = np.array([0, 2 * RANKS])
+    schedule = conset.Schedule(pattern, MACHINE, "naive", Limits(), phases, message)
+    with conset.program_open(schedule, comm, timeout_s=20) as program:
+        program.instantiate(0, 0)
+        rows = program.connections(0, 0)
+        require(len(rows) == 4, str(rows))
+        refused(UsageError, lambda: program.connection(ahead, "send"), "connections", "by its id")
+        refused(UsageError, lambda: program.connection(id=99), "no connection 99 at rank")
+        refused(UsageError, lambda: program.connection(ahead, "send", id=0), "beside a peer")
+        ends = {row.id: program.connection(id=row.id) for row in rows}
+        sends = [row.id for row in rows if row.direction == "send"]
+        receives = [row.id for row in rows if row.direction == "receive"]
+        require(sends == [2 * rank, 2 * rank + 1], str(sends))
+        for k in range(600):  # more than the credits of either hold
+            for id in sends:
+                ends[id].send_elements(np.array([1000.0 * id + k]))
+            for id in reversed(receives):
+                element = np.empty(1)
+                ends[id].receive_elements(element)
+                require(element[0] == 1000.0 * id + k, f"connection {id}: {element[0]}")
+        program.phase_end()
+
+
 CHECKS = {
     check.__name__: check
     for check in (
@@ -502,6 +533,7 @@ CHECKS = {
         interrupted,
         threads,
         files,
+        twice,
     )
 }
 
