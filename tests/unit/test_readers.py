@@ -309,11 +309,12 @@ def test_units_of_sizes(tmp_path: Path) -> None:
         ("0,1,2\n0,1,4096\n1,2,8192\n2,0,512\n", "ambiguous: 3 messages"),
         (
             "a,b,c\n0,1,4096\n1,2,8192\n2,0,512\n3,0,1\n",
-            "the header must be source,target,bytes or",
+            "the header must be source,target[,bytes]",
         ),
-        ("source,target,bytes,count\n0,1,5,2\n", "the header must be source,target,bytes or"),
-        ("source,target,bytes,size\n0,1,5,2\n", "the header must be source,target,bytes or"),
-        ("source,target\n0,1\n", "the header must be source,target,bytes or"),
+        ("source,target,bytes,count\n0,1,5,2\n", "the header must be source,target[,bytes]"),
+        ("source,target,bytes,size\n0,1,5,2\n", "the header must be source,target[,bytes]"),
+        ("source,target,id\n0,1,7\n2,3,8\n0,1,7\n", "line 4: id = '7': "),
+        ("source,target,id\n0,1,7\n2,3,\n", "line 3: id = '': a name or number required"),
         (",0,1\n1,5,6\n0,7,8\n", "labels of rows and of columns must agree"),
         (",2,1\n2,5,6\n1,7,8\n", "labels that are numbers must be 0, 1, 2 … in order"),
         ("source,target,bytes\n0,1,0.5\n", "must be whole bytes, is 0.5 B; unit U"),
@@ -323,6 +324,29 @@ def test_units_of_sizes(tmp_path: Path) -> None:
 )
 def test_csv_is_not_guessed(tmp_path: Path, text: str, line: str) -> None:
     assert line in refused(tmp_path, "a.csv", text, ranks=16)
+
+
+def test_connections_of_one_pair(tmp_path: Path) -> None:
+    """An id keeps them apart; what is added up, left out or of unknown amount is in the name."""
+    rows = "0,1,400{}\n0,1,800{}\n1,2,0{}\n0,1,{}\n1,1,0{}\n"
+    merged = read(tmp_path, "a.csv", "source,target,bytes\n" + rows.format(*[""] * 5))
+    assert messages(merged) == [(0, 1, 1201)]
+    assert merged.name == (
+        "a.csv (1 message without an amount, 1 B each, 1 message of 0 B left out, "
+        "2 messages added to others of the same pair)"
+    )
+    text = "source,target,bytes,id\n" + rows.format(",x", ",y", ",z", ",a", ",b")
+    apart = read(tmp_path, "a.csv", text)
+    assert messages(apart) == [(0, 1, 400), (0, 1, 800), (0, 1, 1)]
+    assert "added" not in apart.name
+    bare = read(tmp_path, "a.csv", "source,target\n0,1\n1,0\n")
+    assert messages(bare) == [(0, 1, 1), (1, 0, 1)]
+    assert bare.name == "a.csv (2 messages without an amount, 1 B each)"
+    lists = {"source": [0, 0], "target": [1, 1], "bytes": [5, 6]}
+    np.savez(tmp_path / "a.npz", **lists)  # type: ignore[arg-type]
+    assert parse_pattern(str(tmp_path / "a.npz")).name.endswith("added to others of the same pair)")
+    np.savez(tmp_path / "a.npz", **lists, id=[8, 9])  # type: ignore[arg-type]
+    assert messages(parse_pattern(str(tmp_path / "a.npz"))) == [(0, 1, 5), (0, 1, 6)]
 
 
 def test_csv_list(tmp_path: Path) -> None:
@@ -381,9 +405,8 @@ def test_csv_without_messages(tmp_path: Path) -> None:
         ("\n# nothing\n", "a.csv: holds no numbers"),
         (b"\xff\xfe\x00", "a.csv: is not UTF-8 text (byte 0)"),
         (
-            "from,to\n1,2\n",
-            "a.csv: the header must be source,target,bytes or source,target,bytes,after, "
-            "given 'from,to'",
+            "from,to,way\n1,2,3\n",
+            "a.csv: the header must be source,target[,bytes][,after][,id], given 'from,to,way'",
         ),
         (
             "source,target,bytes\n0,16,10\n",

@@ -32,8 +32,9 @@ class Pattern(ValueObject):
 
     Message `m` of rank `r` has `offsets[r] <= m < offsets[r + 1]`; `target[m]` receives `size[m]`
     bytes. Messages of a rank to itself never touch the network: only their sum `local_bytes` is
-    kept. Build one with `from_messages`, which drops zeros and adds up duplicates; the constructor
-    takes finished arrays and refuses anything else.
+    kept. Two messages of one pair are two connections. Build one with `from_messages`, which drops
+    zeros and adds up duplicates unless asked; the constructor takes finished arrays and refuses
+    anything else.
 
     Attributes:
         ranks: number of ranks, at least 1.
@@ -172,6 +173,7 @@ class Pattern(ValueObject):
         *,
         before: ArrayLike | None = None,
         packed: ArrayLike | None = None,
+        apart: bool = False,
         name: str = "pattern",
     ) -> Pattern:
         """A pattern from a list of messages in any order.
@@ -194,6 +196,7 @@ class Pattern(ValueObject):
                 `before[p, 1]` starts.
             packed: shape=(k), bool: which messages are put together from several pieces; None:
                 none.
+            apart: whether duplicates stay apart, in the order of the list.
             name: for people.
 
         Raises:
@@ -213,7 +216,7 @@ class Pattern(ValueObject):
         order = kept[np.lexsort((dst[kept], src[kept]))]
         src, dst, num = src[order], dst[order], num[order]
         first = np.ones(order.size, bool)
-        first[1:] = (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
+        first[1:] = apart | (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
         if pairs is not None and pairs.size:
             position = np.full(own.size, -1, np.int64)
             position[order] = np.arange(order.size)

@@ -1,8 +1,8 @@
 """CSV (`.csv`): a square matrix of sizes, with or without labels, or a list of messages.
 
 Words are separated by commas, semicolons, tabs or blanks (`columns.py`, which also has the names of
-columns). A list has a header such as `source,target,bytes[,after]`, or three columns that cannot be
-a matrix. What can be both is refused.
+columns). A list has a header such as `source,target[,bytes][,after][,id]`, or three columns that
+cannot be a matrix. What can be both is refused.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from conset.pattern.readers.entries import (
     pattern_from_matrix,
 )
 
-_HEADER = "source,target,bytes or source,target,bytes,after"
+_HEADER = "source,target[,bytes][,after][,id]"
 _LIST = ["source", "target", "bytes"]
 _INDEX = ("", "index", "unnamed: 0")
 """Names of a column of row numbers, which is ignored."""
@@ -52,7 +52,9 @@ def read_csv(path: Path, options: ReadOptions) -> Pattern:
 
     Sizes are bytes, or count the unit of `options`, of the header (`size [KiB]`) or of their own
     (`4KiB`); what is then a part of a byte is rounded. `after` contains the entries, counted from 0
-    and separated by `;`, that must end before this one starts.
+    and separated by `;`, that must end before this one starts. Rows of one pair add up, unless a
+    column `id` tells them apart. A connection without an amount has no column or an empty word for
+    it, and counts 1 byte.
 
     Raises:
         InputError: no text, neither a list nor a square matrix, or both; labels that contradict
@@ -65,8 +67,8 @@ def read_csv(path: Path, options: ReadOptions) -> Pattern:
         raise InputError(f"{path}: holds no numbers")
     columns, unit = columns_of(first[1])
     if {"source", "target"} <= {*columns}:
-        extra = {*columns} - {*_LIST, "after", *_INDEX}
-        if len({*columns}) != len(columns) or extra or "bytes" not in columns:
+        extra = {*columns} - {*_LIST, "after", "id", *_INDEX}
+        if len({*columns}) != len(columns) or extra:
             given = shortened(",".join(first[1]).lower())
             raise InputError(f"{path}: the header must be {_HEADER}, given '{given}'")
         if unit and options.unit not in (None, unit):
@@ -216,7 +218,7 @@ def _read_list(path: Path, columns: list[str], rows: list[Row], options: ReadOpt
     entries: list[tuple[int, int, int]] = []
     numbers: list[int] = []
     before: list[tuple[int, int]] = []
-    rounded = 0
+    rounded = unknown = 0
     for number, fields in rows:
         place = f"{path}, line {number}"
         # an empty last column may be left out
@@ -225,8 +227,11 @@ def _read_list(path: Path, columns: list[str], rows: list[Row], options: ReadOpt
         if len(fields) != len(columns):
             raise InputError(f"{place}: {len(columns)} columns required, given {len(fields)}")
         source, target = (_rank(fields[at[end]], end, place) for end in ("source", "target"))
-        size, is_rounded = _size(fields[at["bytes"]], options.unit, place)
+        size, is_rounded = 1, False
+        if amount := fields[at["bytes"]] if "bytes" in at else "":
+            size, is_rounded = _size(amount, options.unit, place)
         rounded += is_rounded
+        unknown += not amount
         entries.append((source, target, size))
         after = fields[at["after"]] if "after" in at else ""
         before.extend(
@@ -245,4 +250,6 @@ def _read_list(path: Path, columns: list[str], rows: list[Row], options: ReadOpt
         path,
         options.ranks,
         rounded=rounded,
+        notes=[f"{count_of(unknown, 'message')} without an amount, 1 B each"] if unknown else [],
+        ids=[fields[at["id"]] for _, fields in rows] if "id" in at else None,
     )

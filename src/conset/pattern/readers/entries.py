@@ -8,13 +8,13 @@ Errors name the place in the file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
-from conset.base import MAX_SIZE_B, Array, InputError, Ints, UsageError, count_of
+from conset.base import MAX_SIZE_B, Array, InputError, Ints, UsageError, count_of, shortened
 from conset.pattern.pattern import Pattern, find_cycle, whole_bytes
 
 T = TypeVar("T")
@@ -160,8 +160,11 @@ def pattern_from_list(
     *,
     rounded: int = 0,
     notes: Sequence[str] = (),
+    ids: Sequence[str] | None = None,
 ) -> Pattern:
     """Return the pattern of a list of messages: entry k goes from `source[k]` to `target[k]`.
+
+    Its name says how many entries were left out, or added to others of their pair.
 
     Args:
         source: shape=(entries).
@@ -173,13 +176,15 @@ def pattern_from_list(
         ranks: number of ranks; None: 1 + the largest named.
         rounded: how many sizes were rounded.
         notes: what of the file is left out, for the name.
+        ids: a name for each entry, which then is a message of its own; None: entries of a pair are
+            added up, except those in `before`.
 
     Raises:
-        InputError: a rank out of range, or an order that names no message, joins messages without a
+        InputError: a rank out of range, an id that is empty or there twice, or an order that names no message, joins messages without a
             common rank, or is cyclic.
     """
     named = int(max(source.max(), target.max())) + 1 if source.size else 1
-    where, name = str(path), _name(path, rounded, notes)
+    where = str(path)
     known = require_ranks(max(named, 1) if ranks is None else ranks, where)
     for what, rank in (("source", source), ("target", target)):
         wrong = np.flatnonzero((rank < 0) | (rank >= known))
@@ -189,10 +194,29 @@ def pattern_from_list(
                 f"{place(k)}: {what} = {rank[k]}: must be a rank from 0 to {known - 1}"
             )
     _check_order(before, source, target, size, place, where)
+    _check_ids(ids or (), place)
     pairs = np.array(before, np.int64).reshape(-1, 2) if before else None
-    return located(
-        where, lambda: Pattern.from_messages(source, target, size, known, before=pairs, name=name)
+    pattern = located(
+        where,
+        lambda: Pattern.from_messages(
+            source, target, size, known, before=pairs, apart=ids is not None
+        ),
     )
+    sent = source != target
+    empty = int((sent & (size == 0)).sum())
+    added = int(sent.sum()) - empty - pattern.messages
+    left = [f"{count_of(empty, 'message')} of 0 B left out"] if empty else []
+    if added:
+        left.append(f"{count_of(added, 'message')} added to others of the same pair")
+    return replace(pattern, name=_name(path, rounded, [*notes, *left]))
+
+
+def _check_ids(ids: Sequence[str], place: Callable[[int], str]) -> None:
+    known: dict[str, int] = {}
+    for k, id in enumerate(ids):
+        if not id or known.setdefault(id, k) != k:
+            rule = f"{place(known[id])} has it too" if id else "a name or number required"
+            raise InputError(f"{place(k)}: id = '{shortened(id)}': {rule}")
 
 
 def _check_order(

@@ -23,7 +23,7 @@ def read_npz(path: Path, options: ReadOptions) -> Pattern:
 
     A list may have `ranks` (number of ranks), `before` (shape=(pairs, 2): entry `before[k, 0]` ends
     before entry `before[k, 1]` starts) or `after` (shape=(entries): the entry that ends before this
-    one starts, -1 for none).
+    one starts, -1 for none) and `id` (shape=(entries): entries of one pair then stay apart).
 
     Raises:
         InputError: no archive, truncated, other arrays, shapes that do not agree, values that are
@@ -31,7 +31,7 @@ def read_npz(path: Path, options: ReadOptions) -> Pattern:
     """
     arrays = read_archive(
         path,
-        ("matrix", "source", "target", "bytes", "size", "ranks", "before", "after"),
+        ("matrix", "source", "target", "bytes", "size", "ranks", "before", "after", "id"),
         lambda name, shape: name != "matrix" or require_square(shape, str(path)),
     )
     if "matrix" in arrays:
@@ -58,6 +58,9 @@ def read_npz(path: Path, options: ReadOptions) -> Pattern:
             "entries: must agree"
         )
     before = _order(path, arrays, source.size)
+    ids = None
+    if "id" in arrays:
+        ids = [*map(str, _each(path, arrays, "id", source.size).tolist())]
     ranks = options.ranks
     if "ranks" in arrays:
         stated = _integers(path, arrays, "ranks")
@@ -73,11 +76,22 @@ def read_npz(path: Path, options: ReadOptions) -> Pattern:
         path,
         ranks,
         rounded=rounded,
+        ids=ids,
     )
 
 
 def _integers(path: Path, arrays: dict[str, Array], key: str) -> Ints:
     return frozen_ints(arrays[key].ravel(), np.int64, f"{path}: {key}")
+
+
+def _each(path: Path, arrays: dict[str, Array], key: str, entries: int) -> Ints:
+    values = _integers(path, arrays, key)
+    if values.size != entries:
+        given = count_of(values.size, "entry", "entries")
+        raise InputError(
+            f"{path}: {key} has {given}: must be one for each of the {count_of(entries, 'message')}"
+        )
+    return values
 
 
 def _order(path: Path, arrays: dict[str, Array], entries: int) -> list[tuple[int, int]]:
@@ -97,12 +111,6 @@ def _order(path: Path, arrays: dict[str, Array], entries: int) -> list[tuple[int
             )
         pairs.extend((int(a), int(b)) for a, b in before.reshape(-1, 2))
     if "after" in arrays and arrays["after"].size:
-        after = _integers(path, arrays, "after")
-        if after.size != entries:
-            given = count_of(after.size, "entry", "entries")
-            raise InputError(
-                f"{path}: after has {given}: must be one for each of the "
-                f"{count_of(entries, 'message')}"
-            )
+        after = _each(path, arrays, "after", entries)
         pairs.extend((int(a), k) for k, a in enumerate(after) if a != -1)
     return pairs

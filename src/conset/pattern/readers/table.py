@@ -61,7 +61,7 @@ READERS: Mapping[str, Reader] = {
     ),
     ".npz": Reader(read_npz, "NumPy archive: matrix, or source, target, bytes", ("unit",)),
     ".csv": Reader(
-        read_csv, "a square matrix, or messages under source,target,bytes[,after]", ("unit",)
+        read_csv, "a square matrix, or messages under source,target[,bytes][,after][,id]", ("unit",)
     ),
     ".json": Reader(
         read_demand_matrix,
