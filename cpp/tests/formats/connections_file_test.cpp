@@ -187,10 +187,10 @@ TEST(ConnectionsFile, RefusesConnections) {
     expect_refused("connections_phase", i4({-1, 0, 0, 2, 0, 0, 1, 0, 1, 2}), "connections_phase = -1");
     expect_refused("connections_peer", i4({3, 1, 2, 2, 0, 0, 2, 0, 1, 0}), "connections_peer = 3: must be from 0 to 2");
     expect_refused("connections_peer", i4({0, 1, 2, 2, 0, 0, 2, 0, 1, 0}), "to or from itself");
-    expect_refused("connections_peer", i4({1, 2, 1, 2, 0, 0, 2, 0, 1, 0}), "connections_peer = 1: must be from 3 to 2");
-    expect_refused("connections_peer", i4({1, 1, 1, 2, 0, 0, 2, 0, 1, 0}), "connections_peer = 1: must be from 2");
+    expect_refused("connections_peer", i4({1, 2, 1, 2, 0, 0, 2, 0, 1, 0}), "connections_peer = 1: must be from 2 to 2");
+    expect_refused("connections_id", i4({2, -1, 1, 4, 0, 2, 3, 1, 3, 4}), "connections_id = -1: must be from 0");
     expect_refused("connections_peer", i4({1, 1}), "'connections_peer'");
-    expect_refused("connections_send", u1({1, 1, 0, 0, 0, 1, 1, 0, 0, 1}), "connections_peer = 1: must be from 2");
+    expect_refused("connections_send", u1({1, 1, 0, 0, 0, 1, 1, 0, 0, 1}), "connections_id = 0: must be from 3");
     expect_refused("connections_send", u1({1, 0, 1, 0, 0, 1, 1, 0, 0, 1}), "connections_send = 0: must be from 1 to 1");
     expect_refused("connections_send", u1({0, 1, 2, 0, 0, 1, 1, 0, 0, 1}), "connections_send = 2");
     expect_refused("connections_bytes", i8({8, -1, 6, 1, 10, 8, 0, 6, 0, 1}), "connections_bytes = -1");

@@ -183,9 +183,7 @@ def _blocks(program: Program, found: tuple[Bounds, ...]) -> Bounds:
 
 def _contexts(schedule: Schedule, bounds: Bounds) -> tuple[int, str]:
     """(contexts that a schedule needs at least, why)."""
-    pattern = schedule.pattern
-    pairs = np.unique(pattern.source.astype(np.int64) * pattern.ranks + pattern.target).size
-    if pairs == pattern.messages:
+    if schedule.pattern.repeated_pair() is None:
         return bounds.phases, bounds.phases_witness
     return 1, "messages of one pair may share a connection"
 

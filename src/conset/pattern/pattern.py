@@ -311,6 +311,17 @@ class Pattern(ValueObject):
         rows = self.target.reshape(self.ranks, others)
         return bool((rows[:, 1:] > rows[:, :-1]).all())
 
+    def repeated_pair(self) -> tuple[int, int] | None:
+        """Return the first pair of ranks with two messages; None where there is none."""
+        pair = self.source.astype(np.int64) * self.ranks + self.target
+        if not (pair[1:] > pair[:-1]).all():  # as nearly never
+            pair.sort()
+            twice = np.flatnonzero(pair[1:] == pair[:-1])
+            if twice.size:
+                source, target = divmod(int(pair[twice[0]]), self.ranks)
+                return source, target
+        return None
+
     def matrix(self) -> Ints:
         """shape=(ranks, ranks): bytes from row to column [B]; for pictures and small patterns."""
         dense = np.zeros((self.ranks, self.ranks), np.int64)

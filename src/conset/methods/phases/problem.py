@@ -312,18 +312,10 @@ def refuse_shared_nodes(problem: Problem, method: str) -> str | None:
 
 def refuse_repeated_pairs(problem: Problem, method: str) -> str | None:
     """`method` knows a message by its pair, and would send two of one in the same phase."""
-    pattern = problem.pattern
-    pair = pattern.source.astype(np.int64) * pattern.ranks + pattern.target
-    if (pair[1:] > pair[:-1]).all():  # as nearly always
-        return None
-    pair.sort()
-    twice = np.flatnonzero(pair[1:] == pair[:-1])
-    if not twice.size:
-        return None
-    source, target = divmod(int(pair[twice[0]]), pattern.ranks)
-    return (
+    twice = problem.pattern.repeated_pair()
+    return twice and (
         f"method {method} requires one message from a rank to another one, given two from "
-        f"{source} to {target}"
+        f"{twice[0]} to {twice[1]}"
     )
 
 

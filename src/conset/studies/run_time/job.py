@@ -152,6 +152,11 @@ def measure_job(
         )
     if pattern.before is not None:
         raise InputError(f"{pattern.name} has an order of messages: rows of ranks have none")
+    if twice := pattern.repeated_pair():
+        raise InputError(
+            f"{pattern.name} has two messages from rank {twice[0]} to {twice[1]}: rows of ranks "
+            "have one"
+        )
     for what, ends in (("send", pattern.source), ("receive", pattern.target)):
         if (most := int(np.bincount(ends, weights=pattern.size, minlength=1).max())) > MAX_BYTES:
             raise InputError(f"a rank has {most} bytes to {what}: counts of MPI go to {MAX_BYTES}")
