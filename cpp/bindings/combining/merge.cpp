@@ -1,11 +1,14 @@
 #include "conset/combining/merge.hpp"
 
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "checks.hpp"
+#include "conset/combining/boxes.hpp"
 
 namespace conset::bindings {
 
@@ -79,9 +82,27 @@ auto merge(In<std::int32_t> positions, std::int32_t stages, In<std::int64_t> siz
     return std::make_pair(give(std::move(merged.positions)), merged.stopped);
 }
 
+using Numbers = std::vector<std::int64_t>;
+
+std::vector<Numbers> listed(std::int64_t number, const Numbers& sides) {
+    const std::vector<BoxSides> found = factorisations(number, Array<std::int64_t>(sides));
+    return {found.begin(), found.end()};
+}
+
 }  // namespace
 
 void bind_merge(nb::module_& module) {
+    module.def("factorisations", &listed, nb::arg("number"), nb::arg("sides"));
+    module.def(
+        "balanced_sides",
+        [](std::int64_t ranks, std::int64_t stages) { return Numbers(balanced_sides(ranks, stages)); },
+        nb::arg("ranks"), nb::arg("stages"));
+    module.def(
+        "fitted_order",
+        [](const Numbers& sides, const Numbers& radices) {
+            return std::vector<std::int32_t>(fitted_order(BoxSides(sides), Array<std::int64_t>(radices)));
+        },
+        nb::arg("sides"), nb::arg("radices"));
     using Unlocked = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<BoundBundleCosts>(module, "BundleCosts")
         .def(nb::init<In<double>, In<double>, In<double>, In<double>, In<double>>(), nb::arg("send_up_to").noconvert(),

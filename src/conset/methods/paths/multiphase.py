@@ -62,13 +62,13 @@ multi-step node aware communication", Int. J. High Perform. Comput. Appl. 34 (20
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Sequence
 from math import prod
 from typing import Literal, get_args
 
 import numpy as np
 
+from conset import _core
 from conset.base import InputError, Integers, Ints, Ints32, unknown_name
 from conset.machine import Machine
 from conset.pattern import Pattern
@@ -209,8 +209,8 @@ def matched_cells(
     if crowd == 1 and not (topology.is_box or topology.kind == "hypercube"):
         return None  # no routes to follow: ports only, or a graph
     radices = [crowd, *reversed(topology.sides)] if topology.sides else [crowd, topology.endpoints]
-    order = _fitted(tuple(sides), tuple(r for r in radices if r > 1))
-    if order is None:
+    order = tuple(_core.fitted_order(sides, [r for r in radices if r > 1]))
+    if len(order) != len(sides):
         return None
     place = node * crowd + local
     cells, weight = np.zeros(place.size, np.int64), 1
@@ -232,52 +232,6 @@ def ranks_on_nodes(node: Integers) -> tuple[Ints, int]:
     return local, int(local.max()) + 1
 
 
-def _fitted(sides: tuple[int, ...], radices: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The order in which the sides fill the radices, the fastest first.
-
-    Divisors of one, or several whole ones.
-    """
-    if prod(sides) != prod(radices):
-        return None
-
-    @cache
-    def fill(left: tuple[int, ...], rest: int, at: int) -> tuple[int, ...] | None:
-        """`left` are the dimensions to place, `rest` what remains of radix `at`."""
-        if not left:
-            return ()
-        tried = set()
-        for d in sorted(left, key=lambda d: (sides[d] != rest, -d)):  # whole dimensions first
-            if sides[d] in tried:
-                continue
-            tried.add(sides[d])
-            after = _taken(sides[d], rest, at, radices)
-            if after is None:
-                continue
-            others = fill(tuple(other for other in left if other != d), *after)
-            if others is not None:
-                return (d, *others)
-        return None
-
-    return fill(tuple(range(len(sides))), radices[0] if radices else 1, 0)
-
-
-def _taken(side: int, rest: int, at: int, radices: tuple[int, ...]) -> tuple[int, int] | None:
-    """(what remains, of which radix) after a side has taken its share.
-
-    None where it does not fit.
-    """
-    whole = side > rest or (side == rest and rest > 1)
-    while whole and side > 1:
-        if side % rest:
-            return None
-        side //= rest
-        at += 1
-        rest = radices[at] if at < len(radices) else 1
-        if side > 1 and rest == 1:
-            return None
-    return (rest // side, at) if rest % side == 0 else None
-
-
 def factorisations(number: int, sides: Sequence[int] = ()) -> list[tuple[int, ...]]:
     """All ways to write a number as a product of factors above 1, the least sum first.
 
@@ -292,38 +246,9 @@ def factorisations(number: int, sides: Sequence[int] = ()) -> list[tuple[int, ..
         sides: of a network: of the factorisations only those that split its sides, or take several
             in a row whole.
     """
-    if sides:
-        split = _splits(tuple(side for side in sides if side > 1))
-        found = [each for each in split if len(each) > 1 and prod(each) == number]
-    else:
-        found = [each for each in _factors(number, 2) if len(each) > 1]
-    return sorted(found, key=lambda each: (sum(each), len(each), each))
-
-
-def _factors(number: int, least: int) -> Iterator[tuple[int, ...]]:
-    """Rising factors of at least `least`."""
-    factor = least
-    while factor * factor <= number:
-        if number % factor == 0:
-            for rest in _factors(number // factor, factor):
-                yield (factor, *rest)
-        factor += 1
-    if number >= least:
-        yield (number,)
-
-
-def _splits(sides: tuple[int, ...]) -> set[tuple[int, ...]]:
-    """Rising factors: those of single sides, and products of several sides in a row."""
-    found: list[set[tuple[int, ...]]] = [{()}]
-    for end in range(1, len(sides) + 1):
-        here: set[tuple[int, ...]] = set()
-        for begin in range(end):
-            own = (
-                list(_factors(sides[begin], 2)) if begin == end - 1 else [(prod(sides[begin:end]),)]
-            )
-            here |= {tuple(sorted(before + each)) for before in found[begin] for each in own}
-        found.append(here)
-    return found[-1]
+    if sides and max(sides) <= 1:
+        return []
+    return [tuple(each) for each in _core.factorisations(number, sides)]
 
 
 def balanced_sides(ranks: int, stages: int) -> tuple[int, ...]:
@@ -331,15 +256,7 @@ def balanced_sides(ranks: int, stages: int) -> tuple[int, ...]:
 
     As small as that allows.
     """
-    side = max(1, round(ranks ** (1 / stages)))
-    while side**stages > ranks:
-        side -= 1
-    sides = [max(side, 1)] * stages
-    for d in reversed(range(stages)):
-        if prod(sides) >= ranks:
-            break
-        sides[d] += 1
-    return tuple(sides)
+    return tuple(_core.balanced_sides(ranks, stages))
 
 
 Order = Literal["identity", "machine", "gray", "traffic"]

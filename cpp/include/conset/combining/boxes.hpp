@@ -1,0 +1,50 @@
+// Boxes of ranks through which messages travel one dimension a stage, and rings whose digits they take one after the
+// other (conset/methods/paths/multiphase.py): which there are, and where every message is before each stage.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "conset/array.hpp"
+
+namespace conset {
+
+using BoxSides = Array<std::int64_t>;
+
+// All ways to write a number as a product of two or more factors above 1, the least sum first; factors rise. With sides
+// of a network only those that split its sides, or take several in a row whole.
+std::vector<BoxSides> factorisations(std::int64_t number, View<const std::int64_t> network = {});
+
+// Rising sides as equal as possible whose product is at least `ranks`, as small as that allows.
+BoxSides balanced_sides(std::int64_t ranks, std::int64_t stages);
+
+// The order in which sides fill radices, the fastest first: divisors of one, or several whole ones. Empty: they do not.
+Array<std::int32_t> fitted_order(const BoxSides& sides, View<const std::int64_t> radices);
+
+// Paths of all messages: through a box, or around a ring.
+struct StageWay {
+    std::string word;            // as `--combine` takes it
+    BoxSides sides;              // of the box, its cells numbered row by row, or the radices of the digits
+    Array<std::int32_t> order;   // the dimension that each stage corrects; empty: a ring
+    Array<std::int64_t> cell{};  // of each rank
+    std::size_t stages() const { return sides.size(); }
+};
+
+// The network as boxes see it: its sides (of a hypercube or a graph none), and whether its routes follow them.
+struct BoxNetwork {
+    std::int64_t endpoints = 0;
+    Array<std::int64_t> sides{};
+    bool follows = false;
+};
+
+// Boxes along the network's routes and over rank numbers, rings where ranks do not factor: first the best of every
+// number of stages, then the second best. Rank r lives on node r.
+std::vector<StageWay> stage_ways(std::int64_t ranks, const BoxNetwork& network);
+
+// The rank that holds each message before stage j, and after the last: by stage, then message. A message whose next
+// cell has no rank stays, and the stage after corrects both coordinates.
+Array<Array<std::int32_t>> positions_along(const StageWay& way, std::int32_t ranks, View<const std::int32_t> source,
+                                           View<const std::int32_t> target);
+
+}  // namespace conset

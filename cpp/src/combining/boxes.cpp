@@ -1,0 +1,258 @@
+#include "conset/combining/boxes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace conset {
+
+namespace {
+
+constexpr std::size_t kRounds = 2;      // boxes tried of each number of stages and kind
+constexpr std::int64_t kMostCells = 2;  // times the ranks, of a box along the network
+constexpr std::int32_t kNoRank = -1;
+
+std::int64_t product(View<const std::int64_t> values) {
+    return std::accumulate(values.begin(), values.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+// Rising factors of at least `least`, behind those that are there.
+void add_factors(std::int64_t number, std::int64_t least, BoxSides& before, std::vector<BoxSides>& found) {
+    for (std::int64_t factor = least; factor * factor <= number; ++factor) {
+        if (number % factor != 0) continue;
+        before.push_back(factor);
+        add_factors(number / factor, factor, before, found);
+        before.pop_back();
+    }
+    if (number < least) return;
+    found.push_back(before);
+    found.back().push_back(number);
+}
+
+std::vector<BoxSides> factors(std::int64_t number) {
+    std::vector<BoxSides> found;
+    BoxSides none;
+    add_factors(number, 2, none, found);
+    return found;
+}
+
+// Rising factors: those of single sides, and products of several sides in a row.
+std::set<BoxSides> splits(View<const std::int64_t> sides) {
+    std::vector<std::set<BoxSides>> found{{BoxSides()}};
+    for (std::size_t end = 1; end <= sides.size(); ++end) {
+        std::set<BoxSides> here;
+        for (std::size_t begin = 0; begin < end; ++begin) {
+            const std::vector<BoxSides> own = begin + 1 == end
+                                                  ? factors(sides[begin])
+                                                  : std::vector<BoxSides>{{product(sides.subspan(begin, end - begin))}};
+            for (const BoxSides& before : found[begin])
+                for (const BoxSides& each : own) {
+                    BoxSides both = before;
+                    both.insert(both.end(), each.begin(), each.end());
+                    std::sort(both.begin(), both.end());
+                    here.insert(std::move(both));
+                }
+        }
+        found.push_back(std::move(here));
+    }
+    return found.back();
+}
+
+// What is left of which radix.
+using Rest = std::pair<std::int64_t, std::size_t>;
+
+// After a side has taken its share; nothing where it does not fit.
+std::optional<Rest> taken(std::int64_t side, Rest left, View<const std::int64_t> radices) {
+    auto [rest, at] = left;
+    const bool whole = side > rest || (side == rest && rest > 1);
+    while (whole && side > 1) {
+        if (side % rest != 0) return std::nullopt;
+        side /= rest;
+        ++at;
+        rest = at < radices.size() ? radices[at] : 1;
+        if (side > 1 && rest == 1) return std::nullopt;
+    }
+    if (rest % side != 0) return std::nullopt;
+    return Rest{rest / side, at};
+}
+
+// Fills `order` with the dimensions that are `left`; whole ones first. `failed`: what is known not to fit.
+bool fill(const BoxSides& sides, View<const std::int64_t> radices, const Array<std::int32_t>& left, Rest rest,
+          std::set<std::pair<Array<std::int32_t>, Rest>>& failed, Array<std::int32_t>& order) {
+    if (left.empty()) return true;
+    if (failed.contains({left, rest})) return false;
+    Array<std::int32_t> tries = left;
+    std::sort(tries.begin(), tries.end(), [&](std::int32_t one, std::int32_t other) {
+        return std::tuple(sides[one] != rest.first, -one) < std::tuple(sides[other] != rest.first, -other);
+    });
+    std::set<std::int64_t> tried;
+    for (const std::int32_t d : tries) {
+        if (!tried.insert(sides[d]).second) continue;
+        const std::optional<Rest> after = taken(sides[d], rest, radices);
+        if (!after) continue;
+        Array<std::int32_t> others = left;
+        std::erase(others, d);
+        order.push_back(d);
+        if (fill(sides, radices, others, *after, failed, order)) return true;
+        order.pop_back();
+    }
+    failed.insert({left, rest});
+    return false;
+}
+
+std::string written(const BoxSides& sides) {
+    std::string text;
+    for (const std::int64_t side : sides) text += (text.empty() ? "" : "x") + std::to_string(side);
+    return text;
+}
+
+// The product of the sides behind dimension d: cells from one of its coordinates to the next.
+std::int64_t weight_of(const BoxSides& sides, std::int32_t d) {
+    return product(View<const std::int64_t>(sides).subspan(as_size(d) + 1));
+}
+
+// The same box with its cells laid along the network's routes, the last coordinate corrected first; nothing where it
+// does not fit them.
+std::optional<StageWay> along(const BoxSides& sides, const BoxNetwork& network) {
+    if (!network.follows) return std::nullopt;
+    Array<std::int64_t> radices(network.sides.rbegin(), network.sides.rend());
+    if (radices.empty()) radices.push_back(network.endpoints);
+    std::erase(radices, 1);
+    const Array<std::int32_t> order = fitted_order(sides, radices);
+    if (order.empty()) return std::nullopt;
+    StageWay way{written(sides), sides, order};
+    for (std::int64_t node = 0; node < network.endpoints; ++node) {
+        std::int64_t cell = 0, weight = 1;
+        for (const std::int32_t d : order) {
+            cell += node / weight % sides[d] * weight_of(sides, d);
+            weight *= sides[d];
+        }
+        way.cell.push_back(cell);
+    }
+    return way;
+}
+
+using ByStages = std::map<std::size_t, std::vector<BoxSides>>;
+
+ByStages by_stages(const std::vector<BoxSides>& all) {
+    ByStages found;
+    for (const BoxSides& sides : all) found[sides.size()].push_back(sides);
+    return found;
+}
+
+StageWay over_numbers(const BoxSides& sides, const BoxNetwork& network, std::int64_t ranks) {
+    const bool follows = along(sides, network).has_value();  // whose word is the sides
+    StageWay way{follows ? "virtual-grid:" + written(sides) + ":identity" : written(sides), sides,
+                 Array<std::int32_t>(sides.size()), Array<std::int64_t>(as_size(ranks))};
+    std::iota(way.order.begin(), way.order.end(), 0);
+    std::iota(way.cell.begin(), way.cell.end(), 0);
+    return way;
+}
+
+}  // namespace
+
+std::vector<BoxSides> factorisations(std::int64_t number, View<const std::int64_t> network) {
+    std::vector<BoxSides> found;
+    if (network.empty()) {
+        found = factors(number);
+    } else {
+        Array<std::int64_t> sides(network.begin(), network.end());
+        std::erase_if(sides, [](std::int64_t side) { return side <= 1; });
+        const std::set<BoxSides> split = splits(sides);
+        std::copy_if(split.begin(), split.end(), std::back_inserter(found),
+                     [&](const BoxSides& each) { return product(each) == number; });
+    }
+    std::erase_if(found, [](const BoxSides& each) { return each.size() < 2; });
+    const auto sum = [](const BoxSides& each) { return std::accumulate(each.begin(), each.end(), std::int64_t{0}); };
+    std::sort(found.begin(), found.end(), [&](const BoxSides& one, const BoxSides& other) {
+        return std::tuple(sum(one), one.size(), one) < std::tuple(sum(other), other.size(), other);
+    });
+    return found;
+}
+
+BoxSides balanced_sides(std::int64_t ranks, std::int64_t stages) {
+    const auto power = [&](std::int64_t side) {
+        double all = 1;
+        for (std::int64_t k = 0; k < stages; ++k) all *= static_cast<double>(side);
+        return all;
+    };
+    const double root = std::pow(static_cast<double>(ranks), 1 / static_cast<double>(stages));
+    auto side = std::max(std::int64_t{1}, static_cast<std::int64_t>(std::lround(root)));
+    while (power(side) > static_cast<double>(ranks)) --side;
+    BoxSides sides(as_size(stages), std::max(side, std::int64_t{1}));
+    for (std::size_t d = sides.size(); d-- > 0 && product(sides) < ranks;) ++sides[d];
+    return sides;
+}
+
+Array<std::int32_t> fitted_order(const BoxSides& sides, View<const std::int64_t> radices) {
+    Array<std::int32_t> order, all(sides.size());
+    if (product(sides) != product(radices)) return order;
+    std::iota(all.begin(), all.end(), 0);
+    std::set<std::pair<Array<std::int32_t>, Rest>> failed;
+    fill(sides, radices, all, {radices.empty() ? 1 : radices[0], 0}, failed, order);
+    return order;
+}
+
+std::vector<StageWay> stage_ways(std::int64_t ranks, const BoxNetwork& network) {
+    ByStages follow, plain = by_stages(factorisations(ranks));
+    if (network.endpoints <= kMostCells * ranks) {
+        std::vector<BoxSides> found = factorisations(
+            network.endpoints, network.sides.empty() ? Array<std::int64_t>{network.endpoints} : network.sides);
+        std::erase_if(found, [&](const BoxSides& sides) { return !along(sides, network); });
+        follow = by_stages(found);
+    }
+    std::size_t most = 1;
+    while ((std::int64_t{2} << most) <= ranks) ++most;
+    if (!follow.empty()) most = std::max(most, follow.rbegin()->first);
+    std::vector<StageWay> ways;
+    for (std::size_t round = 0; round < kRounds; ++round)
+        for (std::size_t stages = 2; stages <= most; ++stages) {
+            if (follow[stages].size() > round)
+                if (auto way = along(follow[stages][round], network)) ways.push_back(std::move(*way));
+            if (plain[stages].size() > round) ways.push_back(over_numbers(plain[stages][round], network, ranks));
+            const BoxSides balanced = balanced_sides(ranks, static_cast<std::int64_t>(stages));
+            if (round > 0 || product(balanced) <= ranks || (std::int64_t{1} << stages) > ranks) continue;
+            if (plain[stages].empty()) ways.push_back(over_numbers(balanced, network, ranks));
+            ways.push_back({"radix:" + written(balanced), balanced, {}});
+        }
+    return ways;
+}
+
+Array<Array<std::int32_t>> positions_along(const StageWay& way, std::int32_t ranks, View<const std::int32_t> source,
+                                           View<const std::int32_t> target) {
+    Array<Array<std::int32_t>> positions{Array<std::int32_t>(source.begin(), source.end())};
+    if (way.order.empty()) {
+        std::int64_t weight = 1;
+        for (const std::int64_t base : way.sides) {
+            weight *= base;
+            Array<std::int32_t>& next = positions.emplace_back(source.size());
+            for (std::size_t m = 0; m < source.size(); ++m) {
+                const std::int64_t distance = (std::int64_t{target[m]} - source[m] + ranks) % ranks;
+                next[m] = static_cast<std::int32_t>((source[m] + distance % weight) % ranks);
+            }
+        }
+        return positions;
+    }
+    Array<std::int32_t> rank_in(as_size(product(way.sides)), kNoRank);
+    for (std::int32_t rank = 0; rank < ranks; ++rank) rank_in[way.cell[rank]] = rank;
+    Array<std::int64_t> wish(source.size());
+    for (std::size_t m = 0; m < source.size(); ++m) wish[m] = way.cell[source[m]];
+    for (const std::int32_t d : way.order) {
+        const std::int64_t side = way.sides[d], weight = weight_of(way.sides, d);
+        Array<std::int32_t> next = positions.back();
+        for (std::size_t m = 0; m < source.size(); ++m) {
+            wish[m] += (way.cell[target[m]] / weight % side - wish[m] / weight % side) * weight;
+            if (rank_in[wish[m]] != kNoRank) next[m] = rank_in[wish[m]];
+        }
+        positions.push_back(std::move(next));
+    }
+    return positions;
+}
+
+}  // namespace conset
