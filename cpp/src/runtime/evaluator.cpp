@@ -64,7 +64,7 @@ TrialBase NativeEvaluator::add(std::string_view method, const Limits& limits, Ph
     const MachineCosts& costs = machine_.costs_for(method);
     const std::string key = std::to_string(digest(phases.offsets)) + " " + std::to_string(digest(phases.message)) +
                             " " + std::to_string(reinterpret_cast<std::uintptr_t>(&costs));
-    const TimedSchedule& made = made_.emplace_back(machine_, messages_, method, limits, std::move(phases));
+    const TimedSchedule& made = made_.emplace_back(machine_, messages_, method, limits, std::move(phases), stages_);
     return {.id = static_cast<std::int64_t>(made_.size()) - 1,
             .method = std::string(method),
             .model = model_of(costs),
@@ -74,7 +74,7 @@ TrialBase NativeEvaluator::add(std::string_view method, const Limits& limits, Ph
             .transfers = static_cast<std::int64_t>(messages_.size()),
             .most_in_flight = made.most_in_flight(),
             .barrier_s = costs.barrier,
-            .shares = shares_rates(machine_, costs),
+            .shares = shares_rates(machine_, costs) && !(made.packs() && costs.copy < kUnlimited),
             .measured = costs.measured,
             .posting = std::string(posting)};
 }
@@ -87,8 +87,7 @@ Array<std::optional<TrialBase>> NativeEvaluator::make(View<const Attempt> attemp
         if (std::find(known.begin(), known.end(), attempt.method) == known.end()) continue;
         try {
             const Limits limits = method_limits(attempt.method, machine_, attempt.contention);
-            Phases phases = phases_by(attempt.method, machine_, messages_, limits, seed_, attempt.effort);
-            made[k] = add(attempt.method, limits, std::move(phases));
+            made[k] = add(attempt.method, limits, phases_of(attempt, limits));
         } catch (const Failure& failure) {
             if (failure.code != Code::schedule) throw;
         }
@@ -96,11 +95,37 @@ Array<std::optional<TrialBase>> NativeEvaluator::make(View<const Attempt> attemp
     return made;
 }
 
+// Of stages those of each, without the times of a timetable: a stage begins when what it passes on is there.
+Phases NativeEvaluator::phases_of(const Attempt& attempt, const Limits& limits) const {
+    if (stages_ == nullptr) return phases_by(attempt.method, machine_, messages_, limits, seed_, attempt.effort);
+    Phases all{{0}, {}};
+    for (std::int32_t stage = 0; stage < stages_->stages; ++stage) {
+        RankMessages own{messages_.ranks, {}, {}, {}};
+        Array<std::int32_t> number;
+        for (std::size_t b = 0; b < messages_.size(); ++b) {
+            if (stages_->stage[b] != stage) continue;
+            number.push_back(static_cast<std::int32_t>(b));
+            own.source.push_back(messages_.source[b]);
+            own.target.push_back(messages_.target[b]);
+            own.bytes.push_back(messages_.bytes[b]);
+        }
+        if (number.empty()) continue;
+        const Phases phases = phases_by(attempt.method, machine_, own, limits, seed_, attempt.effort);
+        const std::int64_t before = all.offsets.back();
+        for (std::size_t p = 1; p < phases.offsets.size(); ++p) all.offsets.push_back(before + phases.offsets[p]);
+        for (const std::int32_t m : phases.message) all.message.push_back(number[m]);
+    }
+    return all;
+}
+
 Array<TrialBase> NativeEvaluator::orders(const TrialBase& naive) {
     Array<TrialBase> made;
     for (const char* name : {"ascending", "rotated", "random", "longest-first", "pairwise"}) {
         Phases phases = schedule(naive.id).phases();
         phases.message = posting_order(name, machine_, messages_, seed_);
+        if (stages_ != nullptr)
+            std::stable_sort(phases.message.begin(), phases.message.end(),
+                             [&](auto one, auto other) { return stages_->stage[one] < stages_->stage[other]; });
         made.push_back(add("naive", schedule(naive.id).limits(), std::move(phases), name));
     }
     return made;
@@ -130,8 +155,9 @@ Array<Simulation> NativeEvaluator::simulate(View<const TrialBase> bases, View<co
 }
 
 // By formula everything at once is busy for work that has to be done. What depends on an order is left out: slots,
-// losses, exchanges that meet; links too where messages may take other routes.
+// losses, exchanges that meet; links too where messages may take other routes. Of stages nothing is known.
 double NativeEvaluator::floor_s(const TrialBase& naive) {
+    if (stages_ != nullptr) return 0;
     const bool fixed = machine_.limits.channels == 0 && !machine_.network.spreads();
     const auto least = [&](MachineCosts costs) {
         costs.in_flight = 0;

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "conset/network/profile.hpp"
 #include "conset/prediction/formula.hpp"
 #include "conset/runtime/outcome.hpp"
 #include "conset/runtime/schedule_methods.hpp"
@@ -16,6 +17,17 @@
 #include "conset/simulation/wormhole/wormhole.hpp"
 
 namespace conset {
+
+// What `MessageCosts` looks at, for one policy.
+struct FormulaCosts {
+    const MachineCosts& of;
+    Array<double> up_to, send, receive, latency, hop, link;
+    MessageCosts costs;
+
+    FormulaCosts(const MachineData& machine, const MachineCosts& given, SyncKind sync);
+    FormulaCosts(const FormulaCosts&) = delete;
+    FormulaCosts& operator=(const FormulaCosts&) = delete;
+};
 
 namespace {
 
@@ -43,16 +55,6 @@ Array<double> by_message(const CostSteps& steps, const Array<std::int64_t>& byte
     return result;
 }
 
-// What `MessageCosts` looks at, for one policy.
-struct FormulaCosts {
-    Array<double> up_to, send, receive, latency, hop, link;
-    MessageCosts costs;
-
-    FormulaCosts(const MachineData& machine, const MachineCosts& given, SyncKind sync);
-    FormulaCosts(const FormulaCosts&) = delete;
-    FormulaCosts& operator=(const FormulaCosts&) = delete;
-};
-
 Array<double> link_work(const MachineData& machine, const MachineCosts& costs) {
     if (machine.shape == Shape::crossbar) return {};
     const std::size_t entries = std::max(machine.link_rate.size(), machine.width.size());
@@ -63,45 +65,6 @@ Array<double> link_work(const MachineData& machine, const MachineCosts& costs) {
     }
     if (std::adjacent_find(work.begin(), work.end(), std::not_equal_to<>()) == work.end()) work.resize(1);
     return std::all_of(work.begin(), work.end(), [](double w) { return w == 0; }) ? Array<double>{} : work;
-}
-
-FormulaCosts::FormulaCosts(const MachineData& machine, const MachineCosts& given, SyncKind sync) {
-    const bool ready = sync == SyncKind::ready;
-    CostSteps once = given.inject + given.eject + CostSteps{{kUnlimited}, {given.per_transfer}};
-    if (!ready) once = once + given.requests();
-    // one table of sizes for all four
-    up_to = (given.send_overhead + given.receive_overhead + once + given.hop).up_to;
-    for (const double size : up_to) {
-        send.push_back(given.send_overhead.at(size));
-        receive.push_back(given.receive_overhead.at(size));
-        latency.push_back(once.at(size));
-        hop.push_back(given.hop.at(size));
-    }
-    link = link_work(machine, given);
-    const bool exchanges = given.exchanges(sync) && given.node < kUnlimited;
-    costs = {.up_to = up_to,
-             .send = send,
-             .receive = receive,
-             .latency = latency,
-             .hop = hop,
-             .out = 1 / given.port_out,
-             .in = 1 / given.port_in,
-             .node = 1 / given.node,
-             .copy = 1 / given.copy,
-             .startup = given.startup,
-             .exchange = exchanges ? given.exchange_weight : 1.0,
-             .link = link,
-             .width = machine.width,
-             .tolerance = static_cast<double>(given.tolerance),
-             .blocking = given.blocking,
-             .setup = given.setup,
-             .signal = ready ? given.signal : 0.0,
-             .signal_hop = ready ? given.hop.at(0) : 0.0,
-             .eager = given.eager,
-             .before = given.receive_before,
-             .one_processor = given.one_processor() && !given.preempts,
-             .shared_processor = given.processors == ProcessorKind::shared,
-             .in_flight = given.in_flight};
 }
 
 // By link slot: whether a route goes on in the next pool of channels; empty where none does.
@@ -157,6 +120,45 @@ Execution<double> execution_of(const MachineCosts& costs, const SyncPolicy& poli
 
 }  // namespace
 
+FormulaCosts::FormulaCosts(const MachineData& machine, const MachineCosts& given, SyncKind sync) : of(given) {
+    const bool ready = sync == SyncKind::ready;
+    CostSteps once = given.inject + given.eject + CostSteps{{kUnlimited}, {given.per_transfer}};
+    if (!ready) once = once + given.requests();
+    // one table of sizes for all four
+    up_to = (given.send_overhead + given.receive_overhead + once + given.hop).up_to;
+    for (const double size : up_to) {
+        send.push_back(given.send_overhead.at(size));
+        receive.push_back(given.receive_overhead.at(size));
+        latency.push_back(once.at(size));
+        hop.push_back(given.hop.at(size));
+    }
+    link = link_work(machine, given);
+    const bool exchanges = given.exchanges(sync) && given.node < kUnlimited;
+    costs = {.up_to = up_to,
+             .send = send,
+             .receive = receive,
+             .latency = latency,
+             .hop = hop,
+             .out = 1 / given.port_out,
+             .in = 1 / given.port_in,
+             .node = 1 / given.node,
+             .copy = 1 / given.copy,
+             .startup = given.startup,
+             .exchange = exchanges ? given.exchange_weight : 1.0,
+             .link = link,
+             .width = machine.width,
+             .tolerance = static_cast<double>(given.tolerance),
+             .blocking = given.blocking,
+             .setup = given.setup,
+             .signal = ready ? given.signal : 0.0,
+             .signal_hop = ready ? given.hop.at(0) : 0.0,
+             .eager = given.eager,
+             .before = given.receive_before,
+             .one_processor = given.one_processor() && !given.preempts,
+             .shared_processor = given.processors == ProcessorKind::shared,
+             .in_flight = given.in_flight};
+}
+
 static_assert(static_cast<int>(SyncKind::none) == static_cast<int>(Policy::none) &&
               static_cast<int>(SyncKind::local) == static_cast<int>(Policy::local) &&
               static_cast<int>(SyncKind::ready) == static_cast<int>(Policy::ready) &&
@@ -187,7 +189,7 @@ std::string policy_text(const SyncPolicy& policy) {
 }
 
 TimedSchedule::TimedSchedule(const MachineData& machine, const RankMessages& messages, std::string_view method,
-                             const Limits& limits, Phases phases)
+                             const Limits& limits, Phases phases, const StageBundles* stages)
     : machine_(machine),
       costs_(machine.costs_for(method)),
       method_(method),
@@ -198,6 +200,17 @@ TimedSchedule::TimedSchedule(const MachineData& machine, const RankMessages& mes
         target_.push_back(messages.target[m]);
         bytes_.push_back(messages.bytes[m]);
     }
+    if (stages == nullptr) return;
+    Array<std::int32_t> place(messages.size());
+    for (std::size_t k = 0; k < place.size(); ++k) place[phases_.message[k]] = static_cast<std::int32_t>(k);
+    waits_.offsets.push_back(0);
+    for (const std::int32_t m : phases_.message) {
+        packed_.push_back(stages->packed[m]);
+        for (const std::int32_t before : stages->needs.of(m)) waits_.items.push_back(place[before]);
+        waits_.offsets.push_back(static_cast<std::int64_t>(waits_.items.size()));
+    }
+    const auto packs = [](std::uint8_t packed) { return packed != 0; };
+    if (std::none_of(packed_.begin(), packed_.end(), packs)) packed_.clear();
 }
 
 Array<SyncPolicy> TimedSchedule::policies() const {
@@ -255,7 +268,7 @@ double TimedSchedule::predict(const SyncPolicy& policy, const MachineCosts& cost
     FormulaCosts given(machine_, costs, policy.kind);
     if (!links) given.costs.link = {};
     if (!phases_.end.empty()) given.costs.blocking = 0;  // a timetable keeps its messages apart
-    const Ranks ranks{source_, target_, machine_.endpoints()};
+    const Ranks ranks{source_, target_, machine_.endpoints(), packed_};
     const Array<std::int64_t> offsets = batches(policy);
     const bool partners = policy.kind == SyncKind::local || policy.kind == SyncKind::ready;
     Formula found = time_batches(routes(), ranks, bytes_, phases_.offsets, offsets, partners, given.costs);
@@ -263,6 +276,7 @@ double TimedSchedule::predict(const SyncPolicy& policy, const MachineCosts& cost
         const Ends ends = time_ranks(routes(), ranks, bytes_, phases_.offsets, given.costs);
         take_later(found, ends.end, ends.setups);
     }
+    if (!waits_.items.empty()) take_order(found, policy, given, offsets);
     if (!phases_.end.empty()) {
         const std::int64_t opened = costs.setup > 0 ? 1 : 0;
         const double end = timetable_end(policy) + static_cast<double>(opened) * costs.setup;
@@ -271,6 +285,100 @@ double TimedSchedule::predict(const SyncPolicy& policy, const MachineCosts& cost
     const auto groups = static_cast<std::int64_t>(offsets.size()) - 1;
     const std::int64_t barriers = policy.kind == SyncKind::barrier ? groups - (costs.first_barrier ? 0 : 1) : 0;
     return add_up(found.busy, found.setups, offsets, barriers, costs.barrier, costs.setup).total();
+}
+
+// From the start of each transfer to its delivery, with nothing in its way.
+Array<double> TimedSchedule::alone(const MachineCosts& costs) const {
+    const CostSteps once =
+        costs.inject + costs.eject + CostSteps{{kUnlimited}, {costs.per_transfer}} + costs.requests();
+    const double port = std::max({1 / costs.port_out, 1 / costs.port_in, 1 / costs.node});
+    const bool has_links = machine_.network.link_slots() > 0;
+    const Array<double> link = has_links ? link_work(machine_, costs) : Array<double>{};
+    Array<double> slowest;
+    if (link.size() > 1) slowest = slowest_links(routes(), link);
+    Array<double> seconds(bytes_.size());
+    for (std::size_t k = 0; k < seconds.size(); ++k) {
+        const auto size = static_cast<double>(bytes_[k]);
+        const double copied = !packed_.empty() && packed_[k] != 0 ? size / costs.copy : 0.0;
+        const double hops = has_links ? machine_.network.hops(source_[k], target_[k]) : 0;
+        const double per_byte = std::max(port, !slowest.empty() ? slowest[k] : link.empty() ? port : link[0]);
+        const double latency = once.at(size) + hops * costs.hop.at(size) + costs.startup;
+        seconds[k] = costs.send_overhead.at(size) + copied + latency + size * per_byte +
+                     (costs.receive_overhead.at(size) + copied);
+    }
+    return seconds;
+}
+
+// What waits take: the longest chain of transfers, and the waves of those that wait for as many others, one after the
+// other; both since the batch of a phase began. Phases that ranks enter one by one are waves already.
+void TimedSchedule::take_order(Formula& found, const SyncPolicy& policy, const FormulaCosts& given,
+                               const Array<std::int64_t>& offsets) const {
+    const MachineCosts& costs = given.of;
+    const auto phases = as_size(phase_count());
+    const Array<double> duration = alone(costs);
+    const bool waves = policy.kind == SyncKind::none || policy.kind == SyncKind::barrier;
+    Array<double> chain(phases, 0), wave_end(phases, 0);
+    Array<std::int64_t> once(phases, 1), setups(phases, 0);
+    MessageCosts plain = given.costs;
+    plain.setup = 0;
+    plain.blocking = costs.blocking;
+    for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+        const std::int64_t first = phases_.offsets[offsets[b]], last = phases_.offsets[offsets[b + 1]];
+        Array<double> end(duration.begin() + first, duration.begin() + last);
+        Array<std::int32_t> depth(end.size(), 0);
+        for (std::int64_t k = first; k < last; ++k)
+            for (const std::int32_t before : waits_.of(static_cast<std::int32_t>(k))) {
+                if (before < first) continue;
+                end[k - first] = std::max(end[k - first], end[before - first] + duration[k]);
+                depth[k - first] = std::max(depth[k - first], depth[before - first] + 1);
+            }
+        double latest = 0;
+        for (std::int64_t p = offsets[b]; p < offsets[b + 1]; ++p) {
+            for (std::int64_t k = phases_.offsets[p]; k < phases_.offsets[p + 1]; ++k)
+                latest = std::max(latest, end[k - first]);
+            chain[p] = latest + (latest > 0 ? costs.setup : 0);
+        }
+        const std::int32_t deepest = depth.empty() ? 0 : *std::max_element(depth.begin(), depth.end());
+        if (!waves || deepest == 0) continue;
+        Array<std::int32_t> order(depth.size());
+        std::iota(order.begin(), order.end(), 0);
+        std::stable_sort(order.begin(), order.end(), [&](auto one, auto other) { return depth[one] < depth[other]; });
+        Array<std::int64_t> cuts(as_size(deepest) + 2, 0);
+        for (const std::int32_t d : depth) ++cuts[d + 1];
+        std::partial_sum(cuts.begin(), cuts.end(), cuts.begin());
+        Array<std::int32_t> source, target;
+        Array<std::int64_t> bytes;
+        Array<std::uint8_t> packed;
+        for (const std::int32_t k : order) {
+            source.push_back(source_[k + first]);
+            target.push_back(target_[k + first]);
+            bytes.push_back(bytes_[k + first]);
+            if (!packed_.empty()) packed.push_back(packed_[k + first]);
+        }
+        const Ends ends = time_ranks({machine_.network, source, target, {}, {}},
+                                     {source, target, machine_.endpoints(), packed}, bytes, cuts, plain);
+        std::int32_t wave = 0;
+        for (std::int64_t p = offsets[b]; p < offsets[b + 1]; ++p) {
+            for (std::int64_t k = phases_.offsets[p]; k < phases_.offsets[p + 1]; ++k)
+                wave = std::max(wave, depth[k - first]);
+            if (costs.setup > 0) setups[p] = phases_with(ends.rank[wave], offsets[b], p);
+            wave_end[p] = ends.end[wave] + static_cast<double>(setups[p]) * costs.setup;
+        }
+    }
+    take_later(found, chain, once);
+    if (waves) take_later(found, wave_end, setups);
+}
+
+// Phases from one to another, both counted, in which a rank sends or receives.
+std::int64_t TimedSchedule::phases_with(std::int64_t rank, std::int64_t first, std::int64_t last) const {
+    std::int64_t count = 0;
+    for (std::int64_t p = first; p <= last; ++p)
+        for (std::int64_t k = phases_.offsets[p]; k < phases_.offsets[p + 1]; ++k)
+            if (source_[k] == rank || target_[k] == rank) {
+                ++count;
+                break;
+            }
+    return count;
 }
 
 double TimedSchedule::timetable_end(const SyncPolicy& policy) const {
@@ -318,8 +426,8 @@ SimulatedTime TimedSchedule::simulate(CostModel model, const SyncPolicy& policy,
     if ((headers && spread) || !receives_fit(policy)) return {.refused = true};
     if (phase_count() == 0) return {.seconds = 0};
     Execution<double> execution = execution_of(costs_, policy, in_flight, model);
-    const Array<double> send = by_message(costs_.send_overhead, bytes_);
-    const Array<double> receive = by_message(costs_.receive_overhead, bytes_);
+    Array<double> send = by_message(costs_.send_overhead, bytes_);
+    Array<double> receive = by_message(costs_.receive_overhead, bytes_);
     const Array<double> latency =
         by_message(costs_.inject + costs_.eject + CostSteps{{kUnlimited}, {costs_.per_transfer}}, bytes_);
     const Array<double> hop = by_message(costs_.hop, bytes_);
@@ -330,6 +438,11 @@ SimulatedTime TimedSchedule::simulate(CostModel model, const SyncPolicy& policy,
     if (link.empty()) link.push_back(per_ns(costs_.link));
     if (costs_.jitter > 0) delay = delays(source_, target_, costs_.jitter);
     for (double& seconds : delay) seconds *= kNs;
+    if (!packed_.empty() && !copy.empty())
+        for (Array<double>* overhead : {&send, &receive}) {
+            if (overhead->size() == 1) overhead->assign(bytes_.size(), (*overhead)[0]);
+            for (std::size_t k = 0; k < bytes_.size(); ++k) (*overhead)[k] += packed_[k] != 0 ? copy[k] : 0.0;
+        }
     execution.send = send;
     execution.receive = receive;
     execution.copy = copy;
@@ -343,7 +456,7 @@ SimulatedTime TimedSchedule::simulate(CostModel model, const SyncPolicy& policy,
                       per_ns(costs_.node),
                       costs_.exchange_weight,
                       to_ns(costs_.startup)};
-    const Messages<double> messages{source_, target_, bytes_, {}, {}, {}, phases_.offsets, {}};
+    const Messages<double> messages{source_, target_, bytes_, {}, waits_.offsets, waits_.items, phases_.offsets, {}};
     Simulated result;
     if (!headers) {
         result = simulate_flow(routes(), messages, execution, {rates, latency, hop, false, 0.0}, false);

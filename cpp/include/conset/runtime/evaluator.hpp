@@ -14,11 +14,13 @@
 
 namespace conset {
 
-// Machine and messages must outlive it.
+// Machine and messages must outlive it. Of stages the messages are their bundles: every stage is scheduled by the same
+// method, one after the other.
 class NativeEvaluator final : public Evaluator {
 public:
-    NativeEvaluator(const MachineData& machine, const RankMessages& messages, std::uint64_t seed)
-        : machine_(machine), messages_(messages), seed_(seed) {}
+    NativeEvaluator(const MachineData& machine, const RankMessages& messages, std::uint64_t seed,
+                    const StageBundles* stages = nullptr)
+        : machine_(machine), messages_(messages), seed_(seed), stages_(stages) {}
 
     Question question(const ScheduleOptions& options) const;
     // The schedule with an id that a base has.
@@ -37,9 +39,12 @@ public:
     void progress(double) override {}
 
 private:
+    Phases phases_of(const Attempt& attempt, const Limits& limits) const;
+
     const MachineData& machine_;
     const RankMessages& messages_;
     std::uint64_t seed_;
+    const StageBundles* stages_;  // null: messages go directly
     std::deque<TimedSchedule> made_;
 };
 

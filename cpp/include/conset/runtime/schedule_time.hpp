@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "conset/array.hpp"
+#include "conset/combining/stage_bundles.hpp"
 #include "conset/compilation/trial.hpp"
 #include "conset/runtime/machine_data.hpp"
 #include "conset/runtime/schedule.hpp"
@@ -20,6 +21,9 @@ namespace conset {
 SyncPolicy parse_policy(std::string_view text);
 std::string policy_text(const SyncPolicy& policy);
 
+struct Formula;
+struct FormulaCosts;
+
 struct SimulatedTime {
     double seconds = kUnlimited;  // infinite: stopped, or refused
     std::int64_t work = 0;        // of the model, counted
@@ -27,16 +31,18 @@ struct SimulatedTime {
     bool refused = false;         // a deadlock, no room for its receives, or no model of the network
 };
 
-// Messages in the order of a schedule, with what its models make of the machine. The machine must outlive it.
+// Messages in the order of a schedule, with what its models make of the machine. The machine must outlive it. Of stages
+// the messages are bundles, which are copied where they are packed and wait for what brings their parts.
 class TimedSchedule {
 public:
     TimedSchedule(const MachineData& machine, const RankMessages& messages, std::string_view method,
-                  const Limits& limits, Phases phases);
+                  const Limits& limits, Phases phases, const StageBundles* stages = nullptr);
 
     const Phases& phases() const { return phases_; }
     const std::string& method() const { return method_; }
     const Limits& limits() const { return limits_; }
     const MachineCosts& costs() const { return costs_; }
+    bool packs() const { return !packed_.empty(); }
     std::int64_t phase_count() const { return static_cast<std::int64_t>(phases_.offsets.size()) - 1; }
 
     // The policies it may run under, those without barriers first: only a barrier after every phase under hard limits.
@@ -64,6 +70,10 @@ private:
     Routes routes() const { return {machine_.network, source_, target_, {}, {}}; }
     Array<std::int64_t> batches(const SyncPolicy& policy) const;
     double timetable_end(const SyncPolicy& policy) const;
+    void take_order(Formula& found, const SyncPolicy& policy, const FormulaCosts& given,
+                    const Array<std::int64_t>& offsets) const;
+    std::int64_t phases_with(std::int64_t rank, std::int64_t first, std::int64_t last) const;
+    Array<double> alone(const MachineCosts& costs) const;
     std::int32_t most_datelines(const Array<std::uint8_t>& dateline) const;
 
     const MachineData& machine_;
@@ -73,6 +83,8 @@ private:
     Phases phases_;
     Array<std::int32_t> source_, target_;
     Array<std::int64_t> bytes_;
+    Array<std::uint8_t> packed_;  // empty: none is
+    Rows waits_;                  // places in `phases` that each one waits for, all before it; empty: none
 };
 
 }  // namespace conset
