@@ -50,9 +50,24 @@ RankMessages messages_of(std::int32_t ranks, In<std::int32_t> source, In<std::in
 
 RankSchedule schedule(const MachineData& machine, std::int32_t ranks, In<std::int32_t> source, In<std::int32_t> target,
                       In<std::int64_t> bytes, const std::string& method, const std::string& sync, std::uint64_t seed,
-                      std::int64_t effort) {
+                      std::int64_t effort, bool combine, std::int64_t memory) {
     nb::gil_scoped_release released;
-    return schedule_messages(machine, messages_of(ranks, source, target, bytes), {method, sync, seed, effort});
+    return schedule_messages(machine, messages_of(ranks, source, target, bytes),
+                             {method, sync, seed, effort, combine, memory});
+}
+
+StageBundles bundles(const MachineData& machine, std::int32_t ranks, In<std::int32_t> source, In<std::int32_t> target,
+                     In<std::int64_t> bytes, std::size_t way) {
+    nb::gil_scoped_release released;
+    const std::vector<StageWay> ways = stage_ways(machine, ranks);
+    require(way < ways.size(), "way", "there are not so many");
+    return bundles_along(positions_along(ways[way], ranks, view(source), view(target)), ranks, view(bytes));
+}
+
+std::vector<std::string> words_of_ways(const MachineData& machine, std::int32_t ranks) {
+    std::vector<std::string> words;
+    for (const StageWay& way : stage_ways(machine, ranks)) words.push_back(way.word);
+    return words;
 }
 
 // A method's schedule of messages, timed; `link` 0: its own limit of links. Of `naive`, ranks post by `order`.
@@ -190,6 +205,21 @@ void bind_schedule(nb::module_& module) {
             check_count("target", target, 0, machine.endpoints() - 1);
             return machine.network.hops(source, target);
         });
+    nb::class_<StageChoice>(module, "StageChoice")
+        .def_ro("combine", &StageChoice::combine)
+        .def_ro("memory", &StageChoice::memory)
+        .def_ro("left_out", &StageChoice::left_out);
+    nb::class_<StageBundles>(module, "StageBundles")
+        .def_prop_ro("source", &entries<StageBundles, &StageBundles::source>)
+        .def_prop_ro("target", &entries<StageBundles, &StageBundles::target>)
+        .def_prop_ro("stage", &entries<StageBundles, &StageBundles::stage>)
+        .def_prop_ro("bytes", &entries<StageBundles, &StageBundles::bytes>)
+        .def_prop_ro("packed", &entries<StageBundles, &StageBundles::packed>)
+        .def_prop_ro("part_offsets", [](const StageBundles& stages) { return look(stages.parts.offsets); })
+        .def_prop_ro("parts", [](const StageBundles& stages) { return look(stages.parts.items); })
+        .def_prop_ro("need_offsets", [](const StageBundles& stages) { return look(stages.needs.offsets); })
+        .def_prop_ro("needs", [](const StageBundles& stages) { return look(stages.needs.items); })
+        .def_ro("memory", &StageBundles::memory);
     nb::class_<RankSchedule>(module, "RankSchedule")
         .def_prop_ro("phase_offsets", &entries<RankSchedule, &RankSchedule::phase_offsets>)
         .def_prop_ro("message", &entries<RankSchedule, &RankSchedule::message>)
@@ -197,11 +227,16 @@ void bind_schedule(nb::module_& module) {
         .def_ro("in_flight", &RankSchedule::in_flight)
         .def_ro("method", &RankSchedule::method)
         .def_prop_ro("limits", [](const RankSchedule& schedule) { return values_of(schedule.limits); })
-        .def_ro("predicted_s", &RankSchedule::predicted_s);
+        .def_ro("predicted_s", &RankSchedule::predicted_s)
+        .def_ro("choice", &RankSchedule::choice);
     module.def("method_names", &method_names);
+    module.def("stage_words", &words_of_ways, nb::arg("machine"), nb::arg("ranks"));
+    module.def("stage_bundles", &bundles, nb::arg("machine"), nb::arg("ranks"), nb::arg("source").noconvert(),
+               nb::arg("target").noconvert(), nb::arg("bytes").noconvert(), nb::arg("way"));
     module.def("schedule_messages", &schedule, nb::arg("machine"), nb::arg("ranks"), nb::arg("source").noconvert(),
                nb::arg("target").noconvert(), nb::arg("bytes").noconvert(), nb::kw_only(), nb::arg("method"),
-               nb::arg("sync"), nb::arg("seed"), nb::arg("effort") = 1);
+               nb::arg("sync"), nb::arg("seed"), nb::arg("effort") = 1, nb::arg("combine") = false,
+               nb::arg("memory") = std::numeric_limits<std::int64_t>::max());
     bind_timed_schedule(module);
     bind_kept_schedule(module);
 }

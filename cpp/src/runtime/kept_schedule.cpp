@@ -53,12 +53,14 @@ Resources KeptSchedule::resources(const RankMessages& messages) const {
 }
 
 bool KeptSchedule::keepable() const {
-    return !plain_.limits.exchange || (plain_.limits.send == 1 && plain_.limits.receive == 1);
+    const bool one_each = plain_.limits.send == 1 && plain_.limits.receive == 1;
+    return plain_.stages.stages == 0 && (!plain_.limits.exchange || one_each);
 }
 
 // Everything that a full schedule decides.
 void KeptSchedule::take_over(const RankSchedule& schedule) {
     plain_ = schedule;
+    if (plain_.stages.stages > 0) return;
     plain_.phase_offsets.clear();
     plain_.message.clear();
     const std::size_t size = messages_.size();
@@ -240,6 +242,7 @@ KeptUpdate KeptSchedule::update(RankMessages now) {
 
 RankSchedule KeptSchedule::schedule() const {
     RankSchedule schedule = plain_;
+    if (plain_.stages.stages > 0) return schedule;
     Array<std::int64_t> offsets(as_size(phases_) + 1, 0);
     for (const std::int32_t p : phase_) ++offsets[p + 1];
     schedule.phase_offsets.assign(1, 0);

@@ -51,6 +51,167 @@ void add_own(RankPlan& plan, std::int32_t rank, const PlanSide& sends, const Pla
     }
 }
 
+// Where bytes are: in the buffer of a side, or in the work area.
+struct Place {
+    bool work = false;
+    std::int64_t offset = 0;
+};
+
+// Walks the stages of one rank, as conset/execution/planner.py does for all: knows of every message that passes where
+// it is, and gives every pack and every arrival a range of the work area of its own.
+class StageWalk {
+public:
+    StageWalk(std::int32_t rank, const RankPart& part, const PlanSide& sends, const PlanSide& receives, RankPlan& plan)
+        : rank_(rank),
+          part_(part),
+          sends_(sends),
+          receives_(receives),
+          plan_(plan),
+          at_(part.passed.size()),
+          end_(part.passed.size()),
+          brought_(part.passed.size(), -1),
+          left_(part.passed.size(), 0) {}
+
+    void walk() {
+        const PassedMessages& passed = part_.passed;
+        for (std::size_t m = 0; m < passed.size(); ++m) {
+            if (passed.source[m] == rank_) at_[m] = place_of(sends_, passed.target[m], passed.nth[m]);
+            if (passed.target[m] == rank_) end_[m] = place_of(receives_, passed.source[m], passed.nth[m]);
+        }
+        const BundleOperations &sends = part_.bundle_sends, &receives = part_.bundle_receives;
+        for (const std::int32_t m : sends.parts.items) ++left_[m];
+        std::size_t send = 0, receive = 0;
+        while (send < sends.size() || receive < receives.size()) {
+            // what arrives in a phase is passed on in a later one
+            if (receive == receives.size() || (send < sends.size() && sends.phase[send] <= receives.phase[receive]))
+                leave(send++);
+            else
+                arrive(receive++);
+        }
+        for (RankCopies* copies : {&plan_.packs, &plan_.unpacks})
+            if (copies->bytes.empty()) copies->offsets.clear();
+        if (plan_.needs.operations.empty()) plan_.needs.offsets.clear();
+    }
+
+private:
+    Place place_of(const PlanSide& side, std::int32_t peer, std::int32_t nth) const {
+        const View<const Row::Entry> of_pair = side.row.with(peer);
+        if (as_size(nth) >= of_pair.size())
+            throw Failure(Code::internal,
+                          "message " + std::to_string(nth) + " with rank " + std::to_string(peer) + " is in no row");
+        return {false, side.blocks.displacement[of_pair[nth].block] * side.type.extent};
+    }
+
+    // Messages of one bundle in pieces: what follows one another at the same place is one.
+    struct Piece {
+        Place place;
+        std::int64_t within, bytes;  // of the bundle
+    };
+    template <class PlaceOf, class Kept>
+    Array<Piece> pieces(View<const std::int32_t> parts, const PlaceOf& place_of, const Kept& kept) const {
+        Array<Piece> found;
+        std::int64_t within = 0;
+        bool follows = false;
+        for (const std::int32_t m : parts) {
+            const Place place = place_of(m);
+            const std::int64_t bytes = part_.passed.bytes[m];
+            if (kept(m)) {
+                if (follows && found.back().place.work == place.work &&
+                    found.back().place.offset + found.back().bytes == place.offset)
+                    found.back().bytes += bytes;
+                else
+                    found.push_back({place, within, bytes});
+            }
+            follows = kept(m);
+            within += bytes;
+        }
+        return found;
+    }
+
+    std::int64_t bytes_of(View<const std::int32_t> parts) const {
+        std::int64_t bytes = 0;
+        for (const std::int32_t m : parts) bytes += part_.passed.bytes[m];
+        return bytes;
+    }
+
+    std::int64_t allocate(std::int64_t bytes) { return std::exchange(plan_.work_bytes, plan_.work_bytes + bytes); }
+
+    static void add(RankOperations& operations, std::int32_t phase, std::int32_t peer, Place place,
+                    std::int64_t bytes) {
+        operations.phase.push_back(phase);
+        operations.peer.push_back(peer);
+        operations.offset.push_back(place.offset);
+        operations.bytes.push_back(bytes);
+        operations.work.push_back(place.work ? 1 : 0);
+    }
+
+    static void add(RankCopies& copies, bool work, std::int64_t source, std::int64_t target, std::int64_t bytes) {
+        copies.work.push_back(work ? 1 : 0);
+        copies.source.push_back(source);
+        copies.target.push_back(target);
+        copies.bytes.push_back(bytes);
+    }
+
+    template <class Offsets, class Values>
+    static void end_row(Offsets& offsets, const Values& values) {
+        if (offsets.empty()) offsets.push_back(0);
+        offsets.push_back(static_cast<std::int64_t>(values.size()));
+    }
+
+    void leave(std::size_t k) {
+        const BundleOperations& sends = part_.bundle_sends;
+        const View<const std::int32_t> parts = sends.parts.of(static_cast<std::int32_t>(k));
+        const std::int64_t bytes = bytes_of(parts);
+        const auto found = pieces(parts, [&](auto m) { return at_[m]; }, [](auto) { return true; });
+        Place place = found[0].place;
+        if (found.size() > 1) {
+            place = {true, allocate(bytes)};
+            for (const Piece& piece : found)
+                add(plan_.packs, piece.place.work, piece.place.offset, place.offset + piece.within, piece.bytes);
+        }
+        add(plan_.sends, sends.phase[k], sends.peer[k], place, bytes);
+        end_row(plan_.packs.offsets, plan_.packs.bytes);
+        Array<std::int32_t> needs;
+        for (const std::int32_t m : parts) {
+            --left_[m];
+            if (brought_[m] >= 0) needs.push_back(brought_[m]);
+        }
+        std::sort(needs.begin(), needs.end());
+        needs.erase(std::unique(needs.begin(), needs.end()), needs.end());
+        plan_.needs.operations.insert(plan_.needs.operations.end(), needs.begin(), needs.end());
+        end_row(plan_.needs.offsets, plan_.needs.operations);
+    }
+
+    // A message ends here if it is not sent again.
+    void arrive(std::size_t k) {
+        const BundleOperations& receives = part_.bundle_receives;
+        const View<const std::int32_t> parts = receives.parts.of(static_cast<std::int32_t>(k));
+        const std::int64_t bytes = bytes_of(parts);
+        const auto ends = [&](auto m) { return part_.passed.target[m] == rank_ && left_[m] == 0; };
+        const auto found = pieces(parts, [&](auto m) { return end_[m]; }, ends);
+        const bool straight = found.size() == 1 && found[0].bytes == bytes;
+        const Place place = straight ? found[0].place : Place{true, allocate(bytes)};
+        if (!straight)
+            for (const Piece& piece : found)
+                add(plan_.unpacks, true, place.offset + piece.within, piece.place.offset, piece.bytes);
+        add(plan_.receives, receives.phase[k], receives.peer[k], place, bytes);
+        end_row(plan_.unpacks.offsets, plan_.unpacks.bytes);
+        std::int64_t within = 0;
+        for (const std::int32_t m : parts) {
+            at_[m] = {place.work, place.offset + within};
+            within += part_.passed.bytes[m];
+            brought_[m] = static_cast<std::int32_t>(k);
+        }
+    }
+
+    std::int32_t rank_;
+    const RankPart& part_;
+    const PlanSide &sends_, &receives_;
+    RankPlan& plan_;
+    Array<Place> at_, end_;               // of each message: now, and in the receive buffer
+    Array<std::int32_t> brought_, left_;  // by which receive; how often it will be sent from here
+};
+
 std::map<std::int32_t, std::int64_t> bytes_by_peer(const RankOperations& operations) {
     std::map<std::int32_t, std::int64_t> sums;
     for (std::size_t k = 0; k < operations.size(); ++k)
@@ -166,6 +327,10 @@ RankPlan make_own_plan(std::int32_t rank, const RankPart& part, const ScheduleSu
     plan.every = summary.every;
     plan.in_flight = summary.in_flight;
     add_own(plan, rank, sends, receives, own_by_message);
+    if (part.in_stages) {
+        StageWalk(rank, part, sends, receives, plan).walk();
+        return plan;
+    }
     add_operations(plan.sends, sends, part.sends);
     add_operations(plan.receives, receives, part.receives);
     return plan;

@@ -1,6 +1,8 @@
 #include "conset/runtime/rank_part.hpp"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <tuple>
 
 #include "conset/runtime/bytes.hpp"
@@ -53,6 +55,17 @@ Array<std::byte> encode_part(const RankPart& part) {
     ByteWriter writer;
     add_operations(writer, part.sends);
     add_operations(writer, part.receives);
+    if (!part.in_stages) return writer.bytes();
+    for (const BundleOperations* bundles : {&part.bundle_sends, &part.bundle_receives}) {
+        writer.add_array(bundles->phase);
+        writer.add_array(bundles->peer);
+        writer.add_array(bundles->parts.offsets);
+        writer.add_array(bundles->parts.items);
+    }
+    writer.add_array(part.passed.source);
+    writer.add_array(part.passed.target);
+    writer.add_array(part.passed.nth);
+    writer.add_array(part.passed.bytes);
     return writer.bytes();
 }
 
@@ -61,11 +74,25 @@ RankPart decode_part(View<const std::byte> bytes) {
     RankPart part;
     part.sends = take_operations(reader);
     part.receives = take_operations(reader);
+    part.in_stages = !reader.ended();
+    if (!part.in_stages) return part;
+    for (BundleOperations* bundles : {&part.bundle_sends, &part.bundle_receives}) {
+        bundles->phase = reader.array<std::int32_t>();
+        bundles->peer = reader.array<std::int32_t>();
+        bundles->parts.offsets = reader.array<std::int64_t>();
+        bundles->parts.items = reader.array<std::int32_t>();
+    }
+    part.passed.source = reader.array<std::int32_t>();
+    part.passed.target = reader.array<std::int32_t>();
+    part.passed.nth = reader.array<std::int32_t>();
+    part.passed.bytes = reader.array<std::int64_t>();
     return part;
 }
 
 RankParts::RankParts(const RankMessages& messages, const RankSchedule& schedule)
-    : messages_(messages), phase_(messages.size()), nth_(messages.size()) {
+    : messages_(messages), schedule_(schedule), nth_(messages.size()) {
+    const StageBundles& stages = schedule.stages;
+    phase_.assign(stages.stages > 0 ? stages.size() : messages.size(), 0);
     for (std::size_t p = 0; p + 1 < schedule.phase_offsets.size(); ++p)
         for (std::int64_t k = schedule.phase_offsets[p]; k < schedule.phase_offsets[p + 1]; ++k)
             phase_[schedule.message[k]] = static_cast<std::int32_t>(p);
@@ -75,17 +102,56 @@ RankParts::RankParts(const RankMessages& messages, const RankSchedule& schedule)
             nth_[end] = of_pair[messages.target[end]]++;
         for (std::size_t m = begin; m < end; ++m) of_pair[messages.target[m]] = 0;
     }
-    by_rank(messages.source, schedule.message, messages.ranks, send_offsets_, sends_);
-    by_rank(messages.target, schedule.message, messages.ranks, receive_offsets_, receives_);
+    if (stages.stages == 0) {
+        by_rank(messages.source, schedule.message, messages.ranks, send_offsets_, sends_);
+        by_rank(messages.target, schedule.message, messages.ranks, receive_offsets_, receives_);
+        return;
+    }
+    Array<std::int32_t> listed(messages.size());
+    std::iota(listed.begin(), listed.end(), 0);
+    by_rank(messages.source, listed, messages.ranks, send_offsets_, sends_);
+    by_rank(messages.target, listed, messages.ranks, receive_offsets_, receives_);
+    by_rank(stages.source, schedule.message, messages.ranks, out_offsets_, out_);
+    by_rank(stages.target, schedule.message, messages.ranks, in_offsets_, in_);
+}
+
+RankPart RankParts::in_stages(std::int32_t rank) const {
+    RankPart part;
+    part.in_stages = true;
+    const StageBundles& stages = schedule_.stages;
+    std::map<std::int32_t, std::int32_t> number;  // of messages that pass here
+    const auto add = [&](BundleOperations& bundles, const Array<std::int32_t>& posted,
+                         const Array<std::int64_t>& offsets, const Array<std::int32_t>& peer) {
+        bundles.parts.offsets.push_back(0);
+        for (std::int64_t k = offsets[rank]; k < offsets[rank + 1]; ++k) {
+            const std::int32_t bundle = posted[k];
+            bundles.phase.push_back(phase_[bundle]);
+            bundles.peer.push_back(peer[bundle]);
+            for (const std::int32_t m : stages.parts.of(bundle)) {
+                const auto [at, is_new] = number.try_emplace(m, static_cast<std::int32_t>(number.size()));
+                bundles.parts.items.push_back(at->second);
+                if (!is_new) continue;
+                part.passed.source.push_back(messages_.source[m]);
+                part.passed.target.push_back(messages_.target[m]);
+                part.passed.nth.push_back(nth_[m]);
+                part.passed.bytes.push_back(messages_.bytes[m]);
+            }
+            bundles.parts.offsets.push_back(static_cast<std::int64_t>(bundles.parts.items.size()));
+        }
+    };
+    add(part.bundle_sends, out_, out_offsets_, stages.target);
+    add(part.bundle_receives, in_, in_offsets_, stages.source);
+    return part;
 }
 
 RankPart RankParts::of(std::int32_t rank) const {
-    RankPart part;
+    const bool direct = schedule_.stages.stages == 0;
+    RankPart part = direct ? RankPart{} : in_stages(rank);
     const auto add = [&](PartOperations& operations, const Array<std::int32_t>& posted,
                          const Array<std::int64_t>& offsets, const Array<std::int32_t>& peer) {
         for (std::int64_t k = offsets[rank]; k < offsets[rank + 1]; ++k) {
             const std::int32_t m = posted[k];
-            operations.phase.push_back(phase_[m]);
+            operations.phase.push_back(direct ? phase_[m] : 0);
             operations.peer.push_back(peer[m]);
             operations.nth.push_back(nth_[m]);
             if (&peer == &messages_.source) operations.bytes.push_back(messages_.bytes[m]);

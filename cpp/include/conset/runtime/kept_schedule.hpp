@@ -9,8 +9,8 @@
 // rank.
 // Full schedule: made anew where more than a quarter of the messages change, or where the phases are more than 1.25
 // times what their bound and the last full schedule lead to expect. Duplex exchange with other limits of ports than 1
-// is always scheduled anew. Complexity: O(messages + changes * hops * phases / 64) in time, O(resources * phases / 64)
-// in memory.
+// and stages are always scheduled anew. Complexity: O(messages + changes * hops * phases / 64) in time, O(resources *
+// phases / 64) in memory.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,8 @@ public:
     // The same, with what changed found by comparing: the k-th message of a pair is the k-th one of before.
     KeptUpdate update(RankMessages now);
 
+    // Whether the next full schedule may have stages.
+    void allow_stages(bool allowed) { options_.combine = allowed; }
     const MachineData& machine() const { return machine_; }
     const RankMessages& messages() const { return messages_; }
     // By index in `messages`; phases without messages are left out.

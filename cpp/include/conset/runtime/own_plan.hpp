@@ -17,6 +17,7 @@ struct ScheduleSummary {
     std::int64_t every = 1, in_flight = 0;
     std::string method;
     double predicted_s = 0;
+    StageChoice choice{};
 };
 
 // `barrier:4`
@@ -30,7 +31,8 @@ struct PlanSide {
 };
 
 // What a rank has for itself is copied where both types are plain, else, or if `own_by_message`, sent to itself in the
-// first phase. Throws Failure (Code::internal) where part and row do not belong together.
+// first phase. Of stages the bytes that a rank holds for others, and bundles that do not lie in one piece, are in the
+// plan's work area; types must be plain. Throws Failure (Code::internal) where part and row do not belong together.
 RankPlan make_own_plan(std::int32_t rank, const RankPart& part, const ScheduleSummary& summary, const PlanSide& sends,
                        const PlanSide& receives, bool own_by_message);
 

@@ -17,8 +17,26 @@ struct PartOperations {
     std::size_t size() const { return phase.size(); }
 };
 
+// Operation k is of a bundle: the messages `parts` of it travel one after the other.
+struct BundleOperations {
+    Array<std::int32_t> phase, peer;
+    Rows parts;
+    std::size_t size() const { return phase.size(); }
+};
+
+// Messages that a rank sends first, passes on or gets: the nth from `source` to `target`.
+struct PassedMessages {
+    Array<std::int32_t> source, target, nth;
+    Array<std::int64_t> bytes;
+    std::size_t size() const { return source.size(); }
+};
+
+// Of stages `sends` and `receives` are the messages, in no phase, and bundles carry them.
 struct RankPart {
     PartOperations sends, receives;
+    BundleOperations bundle_sends{}, bundle_receives{};
+    PassedMessages passed{};
+    bool in_stages = false;
 };
 
 Array<std::byte> encode_part(const RankPart& part);
@@ -31,10 +49,15 @@ public:
     RankPart of(std::int32_t rank) const;
 
 private:
+    RankPart in_stages(std::int32_t rank) const;
+
     const RankMessages& messages_;
-    Array<std::int32_t> phase_, nth_;                     // by message
+    const RankSchedule& schedule_;
+    Array<std::int32_t> phase_, nth_;                     // by message; of stages the phase is by bundle
     Array<std::int64_t> send_offsets_, receive_offsets_;  // by rank
     Array<std::int32_t> sends_, receives_;                // messages, by rank, in the order of posting
+    Array<std::int64_t> out_offsets_, in_offsets_;        // the same of bundles
+    Array<std::int32_t> out_, in_;
 };
 
 // What this rank expects is what the others send it: else throws Failure (Code::mismatch) that names the first source

@@ -1,0 +1,225 @@
+"""Stages that ranks choose at run time are those of the compiler.
+
+The same boxes and rings, bundles and waits; of the same candidates, searched in the same order, the
+same choice with the same time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
+
+from conset import _core
+from conset.base import Ints, Ints32
+from conset.base.errors import ConsetError, InputError, NoScheduleError
+from conset.compilation import auto
+from conset.compilation.auto import choose_schedule
+from conset.compilation.combining import HOPEFUL, WORTH
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_by, why_not
+from conset.compilation.trial import allowed_policies, allowed_work, end_time, loss_of, settings_of
+from conset.machine.costs import Costs, Steps
+from conset.machine.machine import Machine
+from conset.machine.spec import parse_machine
+from conset.methods.paths.table import parse_combine, paths_of
+from conset.models.workload import Workload
+from conset.pattern.pattern import Pattern
+from conset.schedule.paths import Paths
+from conset.schedule.program import Program, bundles_of, chained
+from conset.schedule.schedule import Schedule
+from properties.test_runtime_times import messages, runtime_machines, stored
+from support.random_machines import US
+
+SEARCHED = 4
+"""Ways that the ranks search per unit of effort."""
+NETWORKS = (
+    "torus:2x3x2",
+    "hypercube:3",
+    "crossbar:12",
+    "mesh:3x3",
+    "ring:7",
+    "torus:4x2",
+    "crossbar:11",
+)
+
+
+@st.composite
+def machines_of_overheads(draw: st.DrawFn) -> Machine:
+    """Machines on which small messages pay more for their number than for their bytes."""
+    if draw(st.integers(0, 3)) == 0:
+        return draw(runtime_machines())
+    machine = parse_machine(draw(st.sampled_from(NETWORKS)))
+    own = draw(st.sampled_from([0.0, 1.0, 4.0])) * US
+    costs = Costs(
+        send_overhead=Steps((own,)),
+        receive_overhead=Steps((draw(st.sampled_from([0.0, 1.0, 3.0])) * US,)),
+        inject=Steps((0.5 * US,)),
+        link_Bps=1e9,
+        copy_Bps=draw(st.sampled_from([inf, 5e9, 1e8])),
+        setup_s=draw(st.sampled_from([0.0, 0.0, 2.0])) * US,
+        processors=draw(st.sampled_from(["one", "two"])),
+    )
+    return replace(machine, costs=costs)
+
+
+@st.composite
+def small_messages(draw: st.DrawFn, most: int) -> Pattern:
+    """Complete or nearly so, of one size or several; or any."""
+    if draw(st.integers(0, 3)) == 0:
+        return draw(messages(most))
+    ranks = draw(st.integers(max(2, most - 1), most))
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    kept = rng.random((ranks, ranks)) < draw(st.sampled_from([1.0, 1.0, 0.8]))
+    np.fill_diagonal(kept, val=False)
+    sizes = draw(st.sampled_from([(8,), (1, 8, 60), (0, 100, 2000)]))
+    source, target = np.nonzero(kept)
+    return Pattern.from_messages(source, target, rng.choice(sizes, source.size), ranks)
+
+
+def ends_of(pattern: Pattern) -> tuple[Ints32, Ints32, Ints]:
+    source, target = (np.ascontiguousarray(each) for each in (pattern.source, pattern.target))
+    return source, target, np.ascontiguousarray(pattern.size)
+
+
+def all_paths(machine: Machine, pattern: Pattern) -> dict[str, Paths]:
+    words = _core.stage_words(stored(machine), pattern.ranks)
+    return {word: paths_of(parse_combine(word), pattern, machine) for word in words}
+
+
+@settings(max_examples=100, suppress_health_check=list(HealthCheck), deadline=None)
+@given(st.data())
+def test_bundles_are_those_of_paths(data: st.DataObject) -> None:
+    machine = data.draw(machines_of_overheads(), "machine")
+    pattern = data.draw(small_messages(min(machine.topology.endpoints, 12)), "pattern")
+    given_data = stored(machine)
+    for number, (word, paths) in enumerate(all_paths(machine, pattern).items()):
+        found = _core.stage_bundles(given_data, pattern.ranks, *ends_of(pattern), number)
+        chain = bundles_of(paths)
+        assert np.array_equal(found.source, chain.source), word
+        assert np.array_equal(found.target, chain.target)
+        assert np.array_equal(found.bytes, chain.size)
+        packed = np.zeros(chain.messages, bool) if chain.packed is None else chain.packed
+        assert np.array_equal(found.packed, packed)
+        before = np.zeros((0, 2), np.int32) if chain.before is None else chain.before
+        waits = np.repeat(np.arange(found.bytes.size), np.diff(found.need_offsets))
+        mine = np.column_stack((found.needs, waits))
+        assert sorted(map(tuple, mine.tolist())) == sorted(map(tuple, before.tolist())), word
+        last = {m: s for s in range(paths.stages) for m in paths.bundles(s).parts.tolist()}
+        used = np.zeros(pattern.ranks, np.int64)
+        for s in range(paths.stages):
+            bundles = paths.bundles(s)
+            own = found.stage[np.repeat(np.arange(found.stage.size), np.diff(found.part_offsets))]
+            assert np.array_equal(found.parts[own == s], bundles.parts)
+            for b in range(bundles.bundles):
+                inside = bundles.parts[bundles.offsets[b] : bundles.offsets[b + 1]].tolist()
+                ends = bundles.pattern
+                if len(inside) > 1:
+                    used[ends.source[b]] += ends.size[b]
+                if len(inside) > 1 or last[inside[0]] > s:
+                    used[ends.target[b]] += ends.size[b]
+        assert found.memory == used.max(), word
+
+
+def compile_stages(
+    paths: Paths, machine: Machine, options: CompileOptions, beat_s: float
+) -> Schedule:
+    """As `compile_along`, with the methods of programs without Python."""
+    stages = [paths.stage_pattern(j) for j in range(paths.stages)]
+    bundles = bundles_of(paths)
+
+    def make(method: str, contention: int | None, effort: int) -> Schedule:
+        each = [
+            compile_by(method, one, machine, options, contention=contention, effort=effort)
+            for one in stages
+        ]
+        return chained(Program.of_schedules(paths, each, "local", each[0].manifest), bundles)
+
+    def refuse(method: str) -> str | None:
+        if method not in _core.method_names():
+            return "Python alone has it"
+        every = (why_not(method, one, machine, options, None) for one in stages)
+        return next((reason for reason in every if reason is not None), None)
+
+    if beat_s < 0:
+        return make("naive", None, 0)
+    return choose_schedule(make, bundles, machine, options, refuse=refuse, beat_s=beat_s)
+
+
+def posted_s(paths: Paths, machine: Machine, options: CompileOptions, until_s: float) -> float:
+    """What all bundles take at once, stage by stage."""
+    try:
+        posted = compile_stages(paths, machine, options, -1.0)
+        costs = machine.costs_for("naive")
+        sync = allowed_policies(posted)[0]
+        work = allowed_work(posted.pattern, costs.model, 1)
+        loss = loss_of(posted, sync) if costs.model == "flow" else 1.0
+        given_settings = settings_of(posted, sync, None, until_s=until_s / loss, max_work=work)
+        return (
+            end_time(Workload.of_schedule(posted), machine, given_settings, costs.model).time_s
+            * loss
+        )
+    except (InputError, NoScheduleError):
+        return inf
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+@given(st.data())
+def test_ranks_choose_the_stages_that_the_compiler_chooses(data: st.DataObject) -> None:
+    machine = data.draw(machines_of_overheads(), "machine")
+    assume(machine.topology.planes == 1)
+    pattern = data.draw(small_messages(min(machine.topology.endpoints, 12)), "pattern")
+    assume(pattern.messages)
+    sync = data.draw(st.sampled_from(["auto", "auto", "local"]), "sync")
+    options = CompileOptions(seed=data.draw(st.integers(0, 99), "seed"), sync=sync)
+
+    ends = ends_of(pattern)
+
+    def found(*, combine: bool = True, memory: int = 2**62) -> _core.RankSchedule:
+        return _core.schedule_messages(
+            stored(machine),
+            pattern.ranks,
+            *ends,
+            method="auto",
+            sync=sync,
+            seed=options.seed,
+            combine=combine,
+            memory=memory,
+        )
+
+    try:
+        direct = found(combine=False)
+        assert direct.choice.combine == "none"
+        chosen = found()
+    except RuntimeError:
+        return
+    direct_s, ways = direct.predicted_s, []
+    with pytest.MonkeyPatch.context() as patch:
+        # at run time nothing is known that no stages beat
+        patch.setattr(auto.Evaluator, "floor_s", lambda self, naive: 0.0)
+        for word, paths in all_paths(machine, pattern).items():
+            seconds = posted_s(paths, machine, options, HOPEFUL * direct_s)
+            if seconds <= HOPEFUL * direct_s:
+                ways.append((seconds, word, paths))
+        best, word, beat_s = None, "none", WORTH * direct_s
+        for _, name, paths in sorted(ways, key=lambda each: each[0])[:SEARCHED]:
+            try:
+                tried = compile_stages(paths, machine, options, beat_s)
+            except ConsetError:
+                continue
+            time_s = tried.report.simulated_s if tried.report else None
+            if time_s is not None and time_s <= beat_s:
+                best, word, beat_s = tried, name, time_s
+    assert chosen.choice.combine == word
+    if best is None:
+        assert np.array_equal(chosen.message, direct.message)
+        return
+    assert (chosen.method, chosen.sync, chosen.predicted_s) == (best.method, best.sync, beat_s)
+    assert np.array_equal(chosen.phase_offsets, best.phase_offsets)
+    assert np.array_equal(chosen.message, best.message)
+    limited = found(memory=chosen.choice.memory - 1)
+    assert limited.choice.combine != word
+    assert 0 < limited.choice.left_out <= chosen.choice.memory
