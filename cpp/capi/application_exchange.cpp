@@ -25,7 +25,8 @@ Outcome local_outcome(const Peers& peers, Work&& work) {
     return outcome;
 }
 
-void copy_text(std::string_view text, char (&to)[32]) {
+template <std::size_t Size>
+void copy_text(std::string_view text, char (&to)[Size]) {
     const std::size_t length = std::min(text.size(), sizeof to - 1);
     text.copy(to, length);
     to[length] = '\0';
@@ -124,6 +125,9 @@ public:
         info.rows_s = exchange_->times().rows;
         info.schedule_s = exchange_->times().schedule;
         info.plan_s = exchange_->times().plan;
+        copy_text(exchange_->stages().combine, info.combine);
+        info.memory_bytes = exchange_->stages().memory;
+        info.left_out_bytes = exchange_->stages().left_out;
     }
 
     const Blocks& receives() const override {

@@ -74,9 +74,12 @@ typedef struct conset_info {
     char method[32]; /* of the schedule: "lp", "first-fit", ...; "plan" of a plan file */
     char sync[32];   /* "none", "local", "ready", "barrier" or "barrier:<k>" */
     int64_t phases;
-    double rows_s;     /* telling the others what this rank sends */
-    double schedule_s; /* computing the schedule */
-    double plan_s;     /* this rank's part, and its requests */
+    double rows_s;          /* telling the others what this rank sends */
+    double schedule_s;      /* computing the schedule */
+    double plan_s;          /* this rank's part, and its requests */
+    char combine[64];       /* how ranks pass on bundles of messages in stages: "2x4", ...; "none": they do not */
+    int64_t memory_bytes;   /* temporary memory of that, of the rank that needs most */
+    int64_t left_out_bytes; /* least that a way needs which `memory` left out; 0: none was */
 } conset_info;
 
 /* A block of a program: a schedule, run `repeat` times. */
@@ -143,9 +146,11 @@ typedef void (*conset_producer)(void* elements, int64_t count, void* state);
  *     timeout=10s         a wait that takes longer ends with CONSET_ERR_TIMEOUT; default none
  *     seed=0
  *     effort=1            how long to search, counted as by `conset compile --effort`; 0: by formula
- *     compute=auto        all (every rank computes the schedule), one (rank 0 does), auto
- *     schedule=x.plan     what `conset plan FILE -o x.plan` wrote: its phases and policy instead of those that the
- * ranks would make; beside it only a timeout. Counts must be its bytes, pair by pair
+ *     combine=auto        auto: messages travel in bundles that ranks pass on, in stages, where the machine's model
+ * says that this takes 5 % less (method=auto, plain types, not by formula); none memory=64MiB        temporary memory
+ * that this may take of a rank (B, KB, MB, GB, KiB, MiB, GiB) compute=auto        all (every rank computes the
+ * schedule), one (rank 0 does), auto schedule=x.plan     what `conset plan FILE -o x.plan` wrote: its phases and policy
+ * instead of those that the ranks would make; beside it only a timeout. Counts must be its bytes, pair by pair
  *
  * Errors: CONSET_ERR_ARGUMENT (NULL where it may not be, a negative count, an unknown option, no graph),
  * CONSET_ERR_MISMATCH (what one sends and the other expects, in bytes, or the schedule has; recvcounts NULL on some

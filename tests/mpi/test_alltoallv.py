@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 
 from conset.execution.job import find_launcher, start_job
+from conset.machine.flat_file import write_machine
+from conset.machine.spec import parse_machine
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 
 OTHER_OPTIONS = (
-    "InputError: rank 1: machine, method, sync, seed, compute, effort, or whether a schedule is "
-    "given or sources are known, are not those of rank 0: must agree"
+    "InputError: rank 1: machine, method, sync, seed, compute, effort, combine, memory, or whether "
+    "a schedule is given or sources are known, are not those of rank 0: must agree"
 )
 SAID = [
     "InputError: rank 1: sendcounts[2] = -1: must be at least 0",
@@ -53,6 +55,23 @@ def test_scheduled_at_run_time(tmp_path: Path, programs: Path) -> None:
     assert lines == SAID
     assert re.fullmatch(r"ExecutionError: rank 1: phase \d, sync barrier: .* after \d\.\d s", late)
     assert closed == "ExecutionError: start: the exchange is closed"
+
+
+@pytest.mark.openmpi
+def test_ranks_pass_on_bundles_where_that_pays(tmp_path: Path, programs: Path) -> None:
+    """12 ranks on a machine whose processors take long for each message."""
+    machine = parse_machine("torus:2x3x2,send_overhead=2us,receive_overhead=2us")
+    write_machine(tmp_path / "slow.machine", machine)
+    program = ["-m", "mpi4py", str(programs / "stages.py"), str(tmp_path / "slow.machine")]
+    ended = start_job(find_launcher(), 12, program, folder=tmp_path, timeout_s=240)
+    assert (ended.status, ended.err) == (0, "")
+    *lines, derived = ended.out.split("\n")[:13]
+    assert derived == "none"
+    for staged in (lines[:3], lines[6:9]):
+        assert staged[0] == staged[1]
+        assert all(re.fullmatch(r"\S*\d+x\d+\S* True False", line) for line in staged)
+    for direct in (lines[3:6], lines[9:12]):
+        assert direct == ["none False False", "none False True", "none False False"]
 
 
 def test_an_error_of_all_ranks_is_one_line_of_the_job(tmp_path: Path) -> None:

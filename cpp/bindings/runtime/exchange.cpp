@@ -33,9 +33,10 @@ struct Sides {
 };
 
 ExchangeOptions options_of(std::string machine, std::string method, std::string sync, std::string compute,
-                           double timeout_s, std::uint64_t seed, std::int64_t effort, std::string schedule) {
-    return {std::move(machine), std::move(method), std::move(sync), std::move(compute), timeout_s, seed, effort,
-            std::move(schedule)};
+                           double timeout_s, std::uint64_t seed, std::int64_t effort, std::string schedule,
+                           std::string combine, std::int64_t memory) {
+    return {std::move(machine),  std::move(method),  std::move(sync), std::move(compute), timeout_s, seed, effort,
+            std::move(schedule), std::move(combine), memory};
 }
 
 // An exchange, and what keeps alive the buffers that its requests know by address.
@@ -146,6 +147,7 @@ void bind_one(nb::module_& module, const char* name) {
         .def_prop_ro("method", [](const Bound& bound) { return bound.exchange().method(); })
         .def_prop_ro("sync", [](const Bound& bound) { return bound.exchange().sync(); })
         .def_prop_ro("phases", [](const Bound& bound) { return bound.exchange().phases(); })
+        .def_prop_ro("stages", [](const Bound& bound) { return bound.exchange().stages(); })
         .def_prop_ro("times", [](const Bound& bound) { return bound.exchange().times(); })
         .def_prop_ro("receives", [](const Bound& bound) { return bound.exchange().receives(); });
 }
@@ -192,13 +194,15 @@ void bind_exchange(nb::module_& module) {
         .def(
             "__init__",
             [](ExchangeOptions* self, std::string machine, std::string method, std::string sync, std::string compute,
-               double timeout_s, std::uint64_t seed, std::int64_t effort, std::string schedule) {
-                new (self)
-                    ExchangeOptions(options_of(std::move(machine), std::move(method), std::move(sync),
-                                               std::move(compute), timeout_s, seed, effort, std::move(schedule)));
+               double timeout_s, std::uint64_t seed, std::int64_t effort, std::string schedule, std::string combine,
+               std::int64_t memory) {
+                new (self) ExchangeOptions(options_of(std::move(machine), std::move(method), std::move(sync),
+                                                      std::move(compute), timeout_s, seed, effort, std::move(schedule),
+                                                      std::move(combine), memory));
             },
             nb::kw_only(), nb::arg("machine"), nb::arg("method"), nb::arg("sync"), nb::arg("compute"),
-            nb::arg("timeout_s"), nb::arg("seed"), nb::arg("effort") = 1, nb::arg("schedule") = "");
+            nb::arg("timeout_s"), nb::arg("seed"), nb::arg("effort") = 1, nb::arg("schedule") = "",
+            nb::arg("combine") = "auto", nb::arg("memory") = ExchangeOptions{}.memory);
     nb::class_<ExchangeTimes>(module, "ExchangeTimes")
         .def_ro("rows", &ExchangeTimes::rows)
         .def_ro("schedule", &ExchangeTimes::schedule)

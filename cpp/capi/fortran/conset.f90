@@ -25,6 +25,8 @@ module conset
         character(kind=c_char) :: method(32), sync(32)
         integer(c_int64_t) :: phases
         real(c_double) :: rows_s, schedule_s, plan_s
+        character(kind=c_char) :: combine(64)
+        integer(c_int64_t) :: memory_bytes, left_out_bytes
     end type conset_info
 
     interface

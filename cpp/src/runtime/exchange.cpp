@@ -189,6 +189,11 @@ std::int64_t Exchange<Handle>::phases() const {
 }
 
 template <class Handle>
+const StageChoice& Exchange<Handle>::stages() const {
+    return state_->now.summary.choice;
+}
+
+template <class Handle>
 const Blocks& Exchange<Handle>::receives() const {
     return state_->now.receives;
 }

@@ -74,7 +74,8 @@ Outcome Exchange<Handle>::State::make(MadeExchange<Handle>& made, const Outcome&
     Outcome own = before;
     if (own.fine()) own = outcome_of([&] { check(made); });
     const View<const Row::Entry> row(made.rows.in_order.data(), made.rows.in_order.size());
-    if (const Outcome wrong = shared->agree_to_start(own, row, made.elements); !wrong.fine()) return wrong;
+    const bool packable = made.send_type.plain && made.receive_type.plain && !own_by_message;
+    if (const Outcome wrong = shared->agree_to_start(own, row, made.elements, packable); !wrong.fine()) return wrong;
     if (compiled) return make_compiled(made, *compiled);
     shared->exchange_rows();
     made.times.rows = lap();

@@ -32,10 +32,11 @@ std::uint64_t digest_of(const ExchangeOptions& options, bool sources_known) {
     // a machine file may have another path on another machine; schedules are compared
     const bool file = options.machine.ends_with(".machine");
     for (const std::string& word :
-         {file ? std::string() : options.machine, options.method, options.sync, options.compute})
+         {file ? std::string() : options.machine, options.method, options.sync, options.compute, options.combine})
         digest.add(digest_of(word));
     digest.add(options.seed);
     digest.add(static_cast<std::uint64_t>(options.effort));
+    digest.add(static_cast<std::uint64_t>(options.memory));
     digest.add(sources_known ? 1 : 0);
     digest.add(options.schedule.empty() ? 0 : 1);
     return digest.value();
@@ -51,6 +52,7 @@ std::uint64_t digest_of(const RankMessages& messages, const RankSchedule& schedu
     digest.add(static_cast<std::uint64_t>(schedule.sync));
     digest.add(static_cast<std::uint64_t>(schedule.every));
     digest.add(static_cast<std::uint64_t>(schedule.in_flight));
+    digest.add_all(schedule.stages.parts.items);
     return digest.value();
 }
 
@@ -61,7 +63,8 @@ ScheduleSummary summary_of(const RankSchedule& schedule) {
             schedule.every,
             schedule.in_flight,
             schedule.method,
-            schedule.predicted_s};
+            schedule.predicted_s,
+            schedule.choice};
 }
 
 // What rank 0 says of a schedule before it gives each rank its part.
@@ -70,13 +73,25 @@ struct Announcement {
     SyncKind sync;
     std::int64_t phases, every, in_flight;
     double predicted_s;
+    std::int64_t memory, left_out;
     std::array<char, 32> method;
+    std::array<char, 64> combine;
 };
 
 Announcement announcement_of(const ScheduleSummary& summary, Code code) {
-    Announcement announcement{code, summary.sync, summary.phases, summary.every, summary.in_flight, summary.predicted_s,
+    const StageChoice& choice = summary.choice;
+    Announcement announcement{code,
+                              summary.sync,
+                              summary.phases,
+                              summary.every,
+                              summary.in_flight,
+                              summary.predicted_s,
+                              choice.memory,
+                              choice.left_out,
+                              {},
                               {}};
     summary.method.copy(announcement.method.data(), announcement.method.size() - 1);
+    choice.combine.copy(announcement.combine.data(), announcement.combine.size() - 1);
     return announcement;
 }
 
@@ -98,6 +113,7 @@ struct SharedSchedule<Handle>::Header {
     Code code;
     std::int32_t entries;
     std::uint64_t agreed, elements;
+    std::int32_t packable;
     HostPlace place;
 };
 
@@ -120,7 +136,8 @@ Outcome SharedSchedule<Handle>::check_headers(View<const Header> headers, const 
     for (std::size_t rank = 0; rank < headers.size(); ++rank) {
         if (headers[rank].agreed != headers[0].agreed)
             refuse(rank,
-                   "machine, method, sync, seed, compute, effort, or whether a schedule is given or sources are known, "
+                   "machine, method, sync, seed, compute, effort, combine, memory, or whether a schedule is given or "
+                   "sources are known, "
                    "are not "
                    "those of rank 0: must agree");
         if (headers[rank].elements == 0) continue;
@@ -133,7 +150,7 @@ Outcome SharedSchedule<Handle>::check_headers(View<const Header> headers, const 
 
 template <class Handle>
 Outcome SharedSchedule<Handle>::agree_to_start(const Outcome& own, View<const Row::Entry> row,
-                                               const std::string& elements) {
+                                               const std::string& elements, bool packable) {
     std::int32_t entries = 0;
     if (own.fine() && !made_) {
         entries = static_cast<std::int32_t>(row.size());
@@ -146,8 +163,9 @@ Outcome SharedSchedule<Handle>::agree_to_start(const Outcome& own, View<const Ro
         told_.assign(first, first + update.changes.size() * sizeof(RowChange));
         next_row_ = std::move(update.row);
     }
-    const auto headers =
-        collectives_.all_gather(Header{own.code, entries, agreed_, elements.empty() ? 0 : digest_of(elements), place_});
+    const auto headers = collectives_.all_gather(
+        Header{own.code, entries, agreed_, elements.empty() ? 0 : digest_of(elements), packable ? 1 : 0, place_});
+    packable_ = true;
     Array<Code> codes;
     Array<HostPlace> places;
     double messages = 0;
@@ -157,6 +175,7 @@ Outcome SharedSchedule<Handle>::agree_to_start(const Outcome& own, View<const Ro
         places.push_back(header.place);
         entries_.push_back(header.entries);
         messages += header.entries;
+        packable_ = packable_ && header.packable != 0;
     }
     Outcome found = own;
     if (std::all_of(codes.begin(), codes.end(), [](Code code) { return code == Code::fine; }))
@@ -191,13 +210,16 @@ template <class Handle>
 void SharedSchedule<Handle>::compute(const MachineData& machine) {
     const View<const std::byte> heard(heard_.data(), heard_.size());
     const View<const std::int64_t> entries(entries_.data(), entries_.size());
-    const ScheduleOptions options{options_.method, options_.sync, options_.seed, options_.effort};
+    const ScheduleOptions options{
+        options_.method, options_.sync, options_.seed, options_.effort, packable_ && options_.combine == "auto",
+        options_.memory};
     if (!made_) {
         messages_ = decode_rows(heard, entries);
         schedule_ = schedule_messages(machine, messages_, options);
         return;
     }
     if (!kept_) kept_.emplace(machine, std::move(messages_), schedule_, options);
+    kept_->allow_stages(options.combine);
     const RowsChanges changes(heard, entries, kept_->messages());
     kept_->update(changes.view());
     schedule_ = kept_->schedule();
@@ -249,8 +271,13 @@ ScheduledPart SharedSchedule<Handle>::schedule_for_all(const MachineData& machin
     const auto own_size = ByteReader({size.data(), size.size()}).value<std::int64_t>();
     const Array<std::byte> own =
         collectives_.scatter(View<const std::byte>(parts.data(), parts.size()), sizes, own_size);
-    return {{announcement.phases, announcement.sync, announcement.every, announcement.in_flight,
-             announcement.method.data(), announcement.predicted_s},
+    return {{announcement.phases,
+             announcement.sync,
+             announcement.every,
+             announcement.in_flight,
+             announcement.method.data(),
+             announcement.predicted_s,
+             {announcement.combine.data(), announcement.memory, announcement.left_out}},
             decode_part(View<const std::byte>(own.data(), own.size())),
             0};
 }

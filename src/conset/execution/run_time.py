@@ -349,6 +349,10 @@ class SetupTimes:
     plan_s: float
 
 
+MEMORY = 2**26
+"""Temporary memory that stages may take of a rank [B]."""
+
+
 @dataclass(frozen=True)
 class ScheduleOptions:
     """How an exchange is scheduled; see `conset.alltoallv_init`."""
@@ -361,6 +365,8 @@ class ScheduleOptions:
     compute: str = "auto"
     schedule: Compiled | str | Path | None = None
     effort: int = 1
+    combine: str = "auto"
+    memory: int = MEMORY
 
     def to_core(self, folder: Callable[[], Path]) -> _core.ExchangeOptions:
         """For the core; any other than a bare network goes through a file.
@@ -374,7 +380,7 @@ class ScheduleOptions:
             raise UsageError(
                 f"timeout_s {self.timeout_s}: must be above 0, and finite", options=["timeout_s"]
             )
-        for word, bits in (("seed", 64), ("effort", 31)):
+        for word, bits in (("seed", 64), ("effort", 31), ("memory", 63)):
             if not 0 <= (value := getattr(self, word)) < 2**bits:
                 raise UsageError(f"{word} {value}: must be from 0 to 2^{bits} - 1", options=[word])
         return _core.ExchangeOptions(
@@ -386,6 +392,8 @@ class ScheduleOptions:
             seed=self.seed,
             effort=self.effort,
             schedule=plan_word(self.schedule, folder),
+            combine=self.combine,
+            memory=self.memory,
         )
 
 
@@ -403,6 +411,10 @@ class RowExchange(Exchange):
         method: what made the schedule.
         sync: how phases are kept apart.
         phases: of the schedule.
+        combine: how messages are combined in stages, as `conset compile --combine` takes it, or
+            `none`.
+        memory: temporary memory of that, of the rank that needs most [B].
+        left_out: least memory of a way that was left out for it [B]; 0: none was.
         times: what making it, or its last update, took here.
     """
 
@@ -510,7 +522,8 @@ class RowExchange(Exchange):
         blocks = native.receives
         self.sources, self.recvcounts = blocks.peer.copy(), blocks.count // max(elements.each, 1)
         self.method, self.sync, self.phases = native.method, native.sync, native.phases
-        times = native.times
+        stages, times = native.stages, native.times
+        self.combine, self.memory, self.left_out = stages.combine, stages.memory, stages.left_out
         self.times = SetupTimes(times.rows, times.schedule, times.plan)
 
 
@@ -564,17 +577,15 @@ def alltoallv_init(
     compute: str = "auto",
     schedule: Compiled | str | Path | None = None,
     effort: int = 1,
+    combine: str = "auto",
+    memory: int = MEMORY,
 ) -> RowExchange:
     """A persistent `Alltoallv` in the phases of a schedule: a given one, or made by the ranks now.
 
     Collective.
 
-        exchange = conset.alltoallv_init(
-            comm, send, sendcounts, sdispls, receive, recvcounts, rdispls
-        )
-        with exchange:
+        with conset.alltoallv_init(comm, send, counts, None, receive, recvcounts) as exchange:
             exchange.start()
-            ...
             exchange.wait()
 
     Buffers are contiguous arrays (NumPy, anything with the buffer protocol, or
@@ -603,12 +614,15 @@ def alltoallv_init(
         timeout_s: longest time of one exchange, and of each collective of this call [s]; None: no
             limit.
         seed: of every random choice.
-        compute: all: every rank computes the schedule; one: rank 0 does, and gives each its part;
-            auto: one where ranks exceed cores and messages × ranks are at least 2^18.
+        compute: all ranks compute the schedule; one: rank 0 does, and gives each its part; auto:
+            one where ranks exceed cores and messages × ranks are at least 2^18.
         schedule: compiled before, or its file (`.json`, `.plan`): its phases and policy are used,
             and nothing is computed. Counts must be its bytes, pair by pair; machine, method, sync,
-            seed, compute and effort are then not given.
+            seed, compute, effort, combine and memory are then not given.
         effort: how long to search, as of `conset.compile`, counted; 0: by formula.
+        combine: auto: bundles of messages are passed on in stages where the machine's model says
+            that this takes 5 % less (method auto, plain elements, not by formula); none.
+        memory: temporary memory of that on a rank [B]; ways that need more are left out.
 
     Raises:
         UsageError: an option. InputError: counts, displacements, buffers or the machine; what one
@@ -622,7 +636,9 @@ def alltoallv_init(
         peers,
         peers,
         Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls),
-        ScheduleOptions(machine, method, sync, timeout_s, seed, compute, schedule, effort),
+        ScheduleOptions(
+            machine, method, sync, timeout_s, seed, compute, schedule, effort, combine, memory
+        ),
     )
 
 
@@ -644,6 +660,8 @@ def neighbor_alltoallv_init(
     compute: str = "auto",
     schedule: Compiled | str | Path | None = None,
     effort: int = 1,
+    combine: str = "auto",
+    memory: int = MEMORY,
 ) -> RowExchange:
     """`alltoallv_init` with the neighbours of a distributed graph only; collective.
 
@@ -668,6 +686,8 @@ def neighbor_alltoallv_init(
         compute: all, one or auto.
         schedule: compiled before, or its file.
         effort: how long to search.
+        combine: auto or none.
+        memory: temporary memory that stages may take of a rank [B].
 
     Raises:
         UsageError, InputError, NoScheduleError, ExecutionError: as `alltoallv_init`; a UsageError
@@ -684,5 +704,7 @@ def neighbor_alltoallv_init(
         np.array(targets, np.int32),
         np.array(sources, np.int32),
         Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls),
-        ScheduleOptions(machine, method, sync, timeout_s, seed, compute, schedule, effort),
+        ScheduleOptions(
+            machine, method, sync, timeout_s, seed, compute, schedule, effort, combine, memory
+        ),
     )

@@ -17,13 +17,15 @@
 #include "conset/execution/rank_plan.hpp"
 #include "conset/runtime/blocks.hpp"
 #include "conset/runtime/outcome.hpp"
+#include "conset/runtime/schedule.hpp"
 
 namespace conset {
 
 template <class Handle>
 class RankExecutor;
 
-// `machine=torus:4x4;method=auto;sync=auto;timeout=10s;seed=0;compute=auto;effort=1` in any order; pairs end with `;`.
+// `machine=torus:4x4;method=auto;sync=auto;timeout=10s;seed=0;compute=auto;effort=1;combine=auto;memory=64MiB` in any
+// order; pairs end with `;`.
 // Or `schedule=x.plan`, with a timeout alone: the schedule is compiled already.
 struct ExchangeOptions {
     std::string machine, method = "auto", sync = "auto";
@@ -31,8 +33,10 @@ struct ExchangeOptions {
         "auto";            // all: every rank computes the schedule; one: rank 0 does, and scatters; auto: by size
     double timeout_s = 0;  // 0: no deadline
     std::uint64_t seed = 0;
-    std::int64_t effort = 1;  // of the search for the schedule, as `conset compile --effort`; 0: by formula
-    std::string schedule;     // a plan file; empty: the ranks make the schedule
+    std::int64_t effort = 1;       // of the search for the schedule, as `conset compile --effort`; 0: by formula
+    std::string schedule;          // a plan file; empty: the ranks make the schedule
+    std::string combine = "auto";  // auto: ranks pass on bundles in stages where that pays; none
+    std::int64_t memory = std::int64_t{64} << 20;  // temporary memory that stages may take of each rank [B]
     // Both throw Failure (Code::argument). Words of method and sync are checked by `schedule_messages`.
     static ExchangeOptions parse(std::string_view text);
     void check() const;
@@ -94,6 +98,7 @@ public:
     const std::string& method() const;
     std::string sync() const;
     std::int64_t phases() const;
+    const StageChoice& stages() const;
     // What this rank receives, by source; also where sources were not known before.
     const Blocks& receives() const;
     // Longest nap between two looks [s]; 0 where every rank has a core.

@@ -35,9 +35,10 @@ public:
     // Options, and whether sources are known, must be those of rank 0; elements those of all that say some.
     SharedSchedule(Collectives<Handle>& collectives, const ExchangeOptions& options, bool sources_known);
 
-    // What is wrong before rows travel (`own`: here), on every rank. `row`: this rank's, in its order. Collective;
+    // What is wrong before rows travel (`own`: here), on every rank. `row`: this rank's, in its order. `packable`:
+    // whether a processor may copy its buffers byte by byte; of all ranks, or nothing goes in stages. Collective;
     // throws Failure as all of these.
-    Outcome agree_to_start(const Outcome& own, View<const Row::Entry> row, const std::string& elements);
+    Outcome agree_to_start(const Outcome& own, View<const Row::Entry> row, const std::string& elements, bool packable);
     // Rows of all ranks, or what changed in them since the last time: here, or at rank 0. Collective, after
     // `agree_to_start` was fine.
     void exchange_rows();
@@ -57,6 +58,7 @@ private:
     std::uint64_t agreed_;  // digest of what all ranks must have in common
     HostPlace place_;
     bool one_computes_ = false;
+    bool packable_ = false;
     bool made_ = false;                 // there is a schedule, of which changes are told
     Array<Row::Entry> row_, next_row_;  // this rank's, as the schedule knows it; and what it will be
     Array<std::byte> told_, heard_;     // rows, or changes: of this rank, and of all

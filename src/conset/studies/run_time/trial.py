@@ -118,6 +118,7 @@ class Trial:
             timeout_s=self.orders["timeout_s"],
             seed=self.orders["seed"],
             compute=variant.compute,
+            combine="none",  # what is predicted beside it goes directly
         )
 
     def measure(self, variant: Variant, repetition: int) -> tuple[Any, Floats]:
