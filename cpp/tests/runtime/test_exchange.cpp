@@ -327,8 +327,13 @@ TEST(Exchange, ParsesOptions) {
     EXPECT_DOUBLE_EQ(options.timeout_s, 1.5e-3);
     EXPECT_EQ(options.seed, 7U);
     EXPECT_EQ(ExchangeOptions::parse("").compute, "auto");
+    EXPECT_EQ(ExchangeOptions::parse("").combine, "auto");
+    EXPECT_EQ(ExchangeOptions::parse("combine=none").combine, "none");
+    EXPECT_EQ(ExchangeOptions::parse("memory=1.5 KiB").memory, 1536);
+    EXPECT_EQ(ExchangeOptions::parse("memory=0").memory, 0);
     for (const char* wrong : {"methods=lp", "method", "seed=-1", "seed=1.5", "timeout=10", "timeout=-1s", "timeout=1h",
-                              "seed=1;seed=2", "compute=two", "method=;seed=1"})
+                              "seed=1;seed=2", "compute=two", "method=;seed=1", "combine=2x4", "memory=64",
+                              "memory=-1B", "memory=1e400B", "combine=none;schedule=x.plan"})
         EXPECT_THROW(ExchangeOptions::parse(wrong), Failure) << wrong;
 }
 

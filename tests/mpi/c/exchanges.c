@@ -91,6 +91,7 @@ static void check_info(void) {
     CHECK(strcmp(info.sync, "barrier:2") == 0);
     CHECK(info.phases == RANKS - 1);
     CHECK(info.rows_s > 0 && info.schedule_s > 0 && info.plan_s > 0);
+    CHECK(strcmp(info.combine, "none") == 0 && info.memory_bytes == 0 && info.left_out_bytes == 0);
     CHECK_CODE(conset_free(&exchange), CONSET_SUCCESS);
     CHECK(strcmp(conset_version(), "0.0.0") > 0);
 }
