@@ -1,11 +1,16 @@
 #include "conset/combining/merge.hpp"
 
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "checks.hpp"
 #include "conset/combining/boxes.hpp"
@@ -89,9 +94,21 @@ std::vector<Numbers> listed(std::int64_t number, const Numbers& sides) {
     return {found.begin(), found.end()};
 }
 
+// (kind, word, sides) of the ways that are tried; sides of the network end with the ranks of a node.
+std::vector<std::tuple<std::string, std::string, Numbers>> ways(std::int64_t ranks, std::int64_t places,
+                                                                const Numbers& sides, bool follows, std::int64_t fill) {
+    constexpr const char* kinds[] = {"along", "numbers", "ring"};
+    std::vector<std::tuple<std::string, std::string, Numbers>> found;
+    for (const StageWay& way : stage_ways(ranks, {places, Array<std::int64_t>(sides), follows, fill}))
+        found.emplace_back(kinds[static_cast<int>(way.kind)], way.word, way.sides);
+    return found;
+}
+
 }  // namespace
 
 void bind_merge(nb::module_& module) {
+    module.def("stage_ways", &ways, nb::arg("ranks"), nb::arg("places"), nb::arg("sides"), nb::arg("follows"),
+               nb::arg("fill"));
     module.def("factorisations", &listed, nb::arg("number"), nb::arg("sides"));
     module.def(
         "balanced_sides",

@@ -14,8 +14,7 @@ namespace conset {
 
 namespace {
 
-constexpr std::size_t kRounds = 2;      // boxes tried of each number of stages and kind
-constexpr std::int64_t kMostCells = 2;  // times the ranks, of a box along the network
+constexpr std::size_t kRounds = 2;  // boxes tried of each number of stages and kind
 constexpr std::int32_t kNoRank = -1;
 
 std::int64_t product(View<const std::int64_t> values) {
@@ -117,25 +116,27 @@ std::int64_t weight_of(const BoxSides& sides, std::int32_t d) {
     return product(View<const std::int64_t>(sides).subspan(as_size(d) + 1));
 }
 
-// The same box with its cells laid along the network's routes, the last coordinate corrected first; nothing where it
-// does not fit them.
-std::optional<StageWay> along(const BoxSides& sides, const BoxNetwork& network) {
-    if (!network.follows) return std::nullopt;
+// In which order a box laid along the network's routes corrects its dimensions; empty: it does not fit them.
+Array<std::int32_t> order_along(const BoxSides& sides, const BoxNetwork& network) {
+    if (!network.follows) return {};
     Array<std::int64_t> radices(network.sides.rbegin(), network.sides.rend());
-    if (radices.empty()) radices.push_back(network.endpoints);
     std::erase(radices, 1);
-    const Array<std::int32_t> order = fitted_order(sides, radices);
-    if (order.empty()) return std::nullopt;
-    StageWay way{written(sides), sides, order};
-    for (std::int64_t node = 0; node < network.endpoints; ++node) {
-        std::int64_t cell = 0, weight = 1;
-        for (const std::int32_t d : order) {
-            cell += node / weight % sides[d] * weight_of(sides, d);
-            weight *= sides[d];
+    return fitted_order(sides, radices);
+}
+
+// The cell of every rank.
+Array<std::int64_t> cells_of(const StageWay& way, std::int32_t ranks) {
+    Array<std::int64_t> cells(as_size(ranks));
+    std::iota(cells.begin(), cells.end(), 0);
+    if (way.kind != StageWay::Kind::along) return cells;
+    for (std::int64_t& cell : cells) {
+        std::int64_t rest = std::exchange(cell, 0);
+        for (const std::int32_t d : way.order) {
+            cell += rest % way.sides[d] * weight_of(way.sides, d);
+            rest /= way.sides[d];
         }
-        way.cell.push_back(cell);
     }
-    return way;
+    return cells;
 }
 
 using ByStages = std::map<std::size_t, std::vector<BoxSides>>;
@@ -146,12 +147,11 @@ ByStages by_stages(const std::vector<BoxSides>& all) {
     return found;
 }
 
-StageWay over_numbers(const BoxSides& sides, const BoxNetwork& network, std::int64_t ranks) {
-    const bool follows = along(sides, network).has_value();  // whose word is the sides
-    StageWay way{follows ? "virtual-grid:" + written(sides) + ":identity" : written(sides), sides,
-                 Array<std::int32_t>(sides.size()), Array<std::int64_t>(as_size(ranks))};
+StageWay over_numbers(const BoxSides& sides, const BoxNetwork& network) {
+    const bool follows = !order_along(sides, network).empty();  // whose word is the sides
+    StageWay way{StageWay::Kind::numbers, follows ? "virtual-grid:" + written(sides) + ":identity" : written(sides),
+                 sides, Array<std::int32_t>(sides.size())};
     std::iota(way.order.begin(), way.order.end(), 0);
-    std::iota(way.cell.begin(), way.cell.end(), 0);
     return way;
 }
 
@@ -201,10 +201,9 @@ Array<std::int32_t> fitted_order(const BoxSides& sides, View<const std::int64_t>
 
 std::vector<StageWay> stage_ways(std::int64_t ranks, const BoxNetwork& network) {
     ByStages follow, plain = by_stages(factorisations(ranks));
-    if (network.endpoints <= kMostCells * ranks) {
-        std::vector<BoxSides> found = factorisations(
-            network.endpoints, network.sides.empty() ? Array<std::int64_t>{network.endpoints} : network.sides);
-        std::erase_if(found, [&](const BoxSides& sides) { return !along(sides, network); });
+    if (network.follows && network.places <= network.fill * ranks) {
+        std::vector<BoxSides> found = factorisations(network.places, network.sides);
+        std::erase_if(found, [&](const BoxSides& sides) { return order_along(sides, network).empty(); });
         follow = by_stages(found);
     }
     std::size_t most = 1;
@@ -213,13 +212,16 @@ std::vector<StageWay> stage_ways(std::int64_t ranks, const BoxNetwork& network) 
     std::vector<StageWay> ways;
     for (std::size_t round = 0; round < kRounds; ++round)
         for (std::size_t stages = 2; stages <= most; ++stages) {
-            if (follow[stages].size() > round)
-                if (auto way = along(follow[stages][round], network)) ways.push_back(std::move(*way));
-            if (plain[stages].size() > round) ways.push_back(over_numbers(plain[stages][round], network, ranks));
+            if (follow[stages].size() > round) {
+                const BoxSides& sides = follow[stages][round];
+                ways.push_back({StageWay::Kind::along, written(sides), sides, order_along(sides, network)});
+            }
+            if (plain[stages].size() > round) ways.push_back(over_numbers(plain[stages][round], network));
             const BoxSides balanced = balanced_sides(ranks, static_cast<std::int64_t>(stages));
-            if (round > 0 || product(balanced) <= ranks || (std::int64_t{1} << stages) > ranks) continue;
-            if (plain[stages].empty()) ways.push_back(over_numbers(balanced, network, ranks));
-            ways.push_back({"radix:" + written(balanced), balanced, {}});
+            const bool loose = product(balanced) > ranks && (std::int64_t{1} << stages) <= ranks;
+            if (round > 0 || !loose || network.fill < 2) continue;
+            if (plain[stages].empty()) ways.push_back(over_numbers(balanced, network));
+            ways.push_back({StageWay::Kind::ring, "radix:" + written(balanced), balanced, {}});
         }
     return ways;
 }
@@ -227,7 +229,7 @@ std::vector<StageWay> stage_ways(std::int64_t ranks, const BoxNetwork& network) 
 Array<Array<std::int32_t>> positions_along(const StageWay& way, std::int32_t ranks, View<const std::int32_t> source,
                                            View<const std::int32_t> target) {
     Array<Array<std::int32_t>> positions{Array<std::int32_t>(source.begin(), source.end())};
-    if (way.order.empty()) {
+    if (way.kind == StageWay::Kind::ring) {
         std::int64_t weight = 1;
         for (const std::int64_t base : way.sides) {
             weight *= base;
@@ -239,15 +241,16 @@ Array<Array<std::int32_t>> positions_along(const StageWay& way, std::int32_t ran
         }
         return positions;
     }
+    const Array<std::int64_t> cell = cells_of(way, ranks);
     Array<std::int32_t> rank_in(as_size(product(way.sides)), kNoRank);
-    for (std::int32_t rank = 0; rank < ranks; ++rank) rank_in[way.cell[rank]] = rank;
+    for (std::int32_t rank = 0; rank < ranks; ++rank) rank_in[cell[rank]] = rank;
     Array<std::int64_t> wish(source.size());
-    for (std::size_t m = 0; m < source.size(); ++m) wish[m] = way.cell[source[m]];
+    for (std::size_t m = 0; m < source.size(); ++m) wish[m] = cell[source[m]];
     for (const std::int32_t d : way.order) {
         const std::int64_t side = way.sides[d], weight = weight_of(way.sides, d);
         Array<std::int32_t> next = positions.back();
         for (std::size_t m = 0; m < source.size(); ++m) {
-            wish[m] += (way.cell[target[m]] / weight % side - wish[m] / weight % side) * weight;
+            wish[m] += (cell[target[m]] / weight % side - wish[m] / weight % side) * weight;
             if (rank_in[wish[m]] != kNoRank) next[m] = rank_in[wish[m]];
         }
         positions.push_back(std::move(next));

@@ -114,11 +114,11 @@ RankSchedule combined(const MachineData& machine, const RankMessages& messages, 
 }  // namespace
 
 std::vector<StageWay> stage_ways(const MachineData& machine, std::int32_t ranks) {
-    BoxNetwork network{.endpoints = machine.endpoints()};
+    BoxNetwork network{.places = machine.endpoints()};
     network.follows = machine.network.is_box() || machine.shape == Shape::hypercube;
     if (machine.shape == Shape::hypercube)
         network.sides.assign(as_size(std::bit_width(as_size(machine.endpoints())) - 1), 2);
-    else if (machine.network.is_box())
+    else
         network.sides.assign(machine.network.sides().begin(), machine.network.sides().end());
     return stage_ways(ranks, network);
 }

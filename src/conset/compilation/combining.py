@@ -36,12 +36,12 @@ is cut into its stages again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from math import inf, isfinite, prod
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -62,9 +62,7 @@ from conset.machine import Machine
 from conset.methods import (
     LARGE,
     Candidate,
-    balanced_sides,
     evaluate,
-    factorisations,
     matched_cells,
     mixed_candidates,
     multiphase,
@@ -158,8 +156,6 @@ def compile_along(
 
 MAX_MOVES = 2**25
 """Messages × stages tried in all, the direct way apart."""
-ROUNDS = 2
-"""Boxes tried of each number of stages and kind."""
 SPARSE = 0.5
 """Share of all pairs of ranks above which no grids by traffic are tried.
 
@@ -225,7 +221,7 @@ def _all(
 ) -> Iterator[Way]:
     """Ways to combine, nothing made yet.
 
-    First the best boxes of every number of stages, then the second best.
+    Boxes and rings as ranks try them at run time, and boxes over traffic.
     """
     yield from more
     node = np.arange(pattern.ranks) if placement is None else placement
@@ -233,77 +229,25 @@ def _all(
     if crowd > 1 and not is_in_boxes(pattern):
         yield "node-aware", 3, partial(node_aware, pattern, placement)
         yield "node-aware:2", 2, partial(node_aware, pattern, placement, steps=2)
-    fill = 1 if is_in_boxes(pattern) else 2
-    along = _by_stages(_along(fill * pattern.ranks, machine, placement, crowd))
-    plain = _by_stages(factorisations(pattern.ranks))
-    most = max(1, pattern.ranks.bit_length() - 1, *along)
-    for number in range(ROUNDS):
-        for stages in range(2, most + 1):
-            for sides in along.get(stages, [])[number : number + 1]:
-                cells, order = matched_cells(machine, placement, sides) or (None, None)
-                yield (
-                    written(sides),
-                    stages,
-                    partial(multiphase, pattern, sides, cells=cells, order=order),
-                )
-            yield from _boxes(
-                pattern,
-                machine,
-                placement,
-                stages,
-                plain.get(stages, [])[number : number + 1],
-                number,
-            )
-
-
-def _along(
-    cells: int, machine: Machine, placement: Ints32 | None, crowd: int
-) -> list[tuple[int, ...]]:
-    """Sides of boxes along the network's routes, which have at most so many cells."""
-    topology = machine.topology
-    if topology.endpoints * crowd > cells:
-        return []
-    found = factorisations(
-        topology.endpoints * crowd, (*(topology.sides or (topology.endpoints,)), crowd)
+    topology, pairs = machine.topology, pattern.ranks * (pattern.ranks - 1)
+    ways = _core.stage_ways(
+        pattern.ranks,
+        places=topology.endpoints * crowd,
+        sides=[*(topology.sides or (topology.endpoints,)), crowd],
+        follows=crowd > 1 or topology.is_box or topology.kind == "hypercube",
+        fill=1 if is_in_boxes(pattern) else 2,
     )
-    return [sides for sides in found if matched_cells(machine, placement, sides) is not None]
-
-
-def _by_stages(factored: Iterable[tuple[int, ...]]) -> dict[int, list[tuple[int, ...]]]:
-    found: dict[int, list[tuple[int, ...]]] = {}
-    for sides in factored:
-        found.setdefault(len(sides), []).append(sides)
-    return found
-
-
-def _boxes(
-    pattern: Pattern,
-    machine: Machine,
-    placement: Ints32 | None,
-    stages: int,
-    exact: Sequence[tuple[int, ...]],
-    number: int,
-) -> Iterator[Way]:
-    """Boxes over rank numbers and over traffic.
-
-    And where the ranks do not factor well, digits around the ring.
-    """
-    ranks = pattern.ranks
-    balanced = balanced_sides(ranks, stages)
-    loose = number == 0 and prod(balanced) > ranks and 1 << stages <= ranks
-    loose = loose and not is_in_boxes(pattern)
-    for sides in [*exact, balanced] if loose and not exact else exact:
-        follows = matched_cells(machine, placement, sides) is not None
-        word = f"virtual-grid:{written(sides)}:identity" if follows else written(sides)
-        yield word, stages, partial(multiphase, pattern, sides, name=word)
-        if pattern.messages < SPARSE * ranks * (ranks - 1):
-            yield (
-                f"virtual-grid:{written(sides)}",
-                stages,
-                partial(virtual_grid, pattern, sides, machine, placement),
-            )
-    if loose:
-        yield f"radix:{written(balanced)}", stages, partial(radix, pattern, balanced)
+    for kind, word, sides in ways:
+        if kind == "ring":
+            yield word, len(sides), partial(radix, pattern, sides)
+            continue
+        matched = matched_cells(machine, placement, sides) if kind == "along" else None
+        cells, order = matched or (None, None)
+        box = partial(multiphase, pattern, sides, order=order, cells=cells, name=word)
+        yield word, len(sides), box
+        if kind == "numbers" and pattern.messages < SPARSE * pairs:
+            grid = partial(virtual_grid, pattern, sides, machine, placement)
+            yield f"virtual-grid:{written(sides)}", len(sides), grid
 
 
 BOXES, MIXES = 4, 2

@@ -22,28 +22,30 @@ BoxSides balanced_sides(std::int64_t ranks, std::int64_t stages);
 // The order in which sides fill radices, the fastest first: divisors of one, or several whole ones. Empty: they do not.
 Array<std::int32_t> fitted_order(const BoxSides& sides, View<const std::int64_t> radices);
 
-// Paths of all messages: through a box, or around a ring.
+// Paths of all messages: through a box whose cells follow the network's routes (`along`, the last coordinate corrected
+// first) or the numbers of ranks, or around a ring.
 struct StageWay {
-    std::string word;            // as `--combine` takes it
-    BoxSides sides;              // of the box, its cells numbered row by row, or the radices of the digits
-    Array<std::int32_t> order;   // the dimension that each stage corrects; empty: a ring
-    Array<std::int64_t> cell{};  // of each rank
-    std::size_t stages() const { return sides.size(); }
+    enum class Kind : std::uint8_t { along, numbers, ring };
+    Kind kind;
+    std::string word;           // as `--combine` takes it
+    BoxSides sides;             // of the box, its cells numbered row by row, or the radices of the digits
+    Array<std::int32_t> order;  // the dimension that each stage corrects; of a ring none
 };
 
-// The network as boxes see it: its sides (of a hypercube or a graph none), and whether its routes follow them.
+// The network as boxes see it: its sides, with the ranks of a node as the last one, and whether its routes follow them.
 struct BoxNetwork {
-    std::int64_t endpoints = 0;
+    std::int64_t places = 0;  // for ranks
     Array<std::int64_t> sides{};
     bool follows = false;
+    std::int64_t fill = 2;  // boxes along it have at most so many times as many cells as ranks; 1: ranks fill all boxes
 };
 
 // Boxes along the network's routes and over rank numbers, rings where ranks do not factor: first the best of every
-// number of stages, then the second best. Rank r lives on node r.
+// number of stages, then the second best.
 std::vector<StageWay> stage_ways(std::int64_t ranks, const BoxNetwork& network);
 
-// The rank that holds each message before stage j, and after the last: by stage, then message. A message whose next
-// cell has no rank stays, and the stage after corrects both coordinates.
+// The rank that holds each message before stage j, and after the last: by stage, then message. Rank r is at place r of
+// the network. A message whose next cell has no rank stays, and the stage after corrects both coordinates.
 Array<Array<std::int32_t>> positions_along(const StageWay& way, std::int32_t ranks, View<const std::int32_t> source,
                                            View<const std::int32_t> target);
 
