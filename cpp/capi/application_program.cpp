@@ -1,5 +1,6 @@
 #include "application_program.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -152,6 +153,48 @@ void describe_block(const RankConnections& part, int block, std::int64_t phases,
     info.phases = static_cast<int>(phases);
     info.repeat = part.repeat[block];
     info.turns = part.turns[block];
+}
+
+int find_block(const RankConnections& part, const char* name) {
+    const auto begin = part.names.begin(), end = part.names.end();
+    const std::string block = "block '" + std::string(name) + "': ";
+    const auto found = std::find(begin, end, name);
+    if (found == end) {
+        std::string known;
+        for (const auto& each : part.names) known += (known.empty() ? "" : ", ") + each;
+        throw Failure(Code::argument, block + "there is none; known: " + known);
+    }
+    if (const auto other = std::find(found + 1, end, name); other != end)
+        throw Failure(Code::argument, block + "blocks " + std::to_string(found - begin) + " and " +
+                                          std::to_string(other - begin) + " have this name: use a number");
+    return static_cast<int>(found - begin);
+}
+
+conset_step step_after(const ApplicationProgram& program, conset_step step) {
+    const RankConnections& part = program.part();
+    if (step.block >= 0) {
+        static_cast<void>(program.global_phase(step.block, step.phase));
+        const std::int64_t repeat = part.repeat[step.block];
+        if (step.repetition < 0 || step.repetition >= repeat)
+            throw Failure(Code::argument, "repetition " + std::to_string(step.repetition) + " of block " +
+                                              std::to_string(step.block) + ": there are " + std::to_string(repeat));
+    }
+    const auto turned = [&] { return part.turns[step.block] != 0 && step.repetition % 2 != 0; };
+    if (step.block >= 0) {
+        const auto last = static_cast<int>(program.phases(step.block)) - 1;
+        if (step.phase != (turned() ? 0 : last)) {
+            step.phase += turned() ? -1 : 1;
+            return step;
+        }
+        if (++step.repetition < part.repeat[step.block]) {
+            step.phase = turned() ? last : 0;
+            return step;
+        }
+    }
+    const auto blocks = static_cast<int>(part.names.size());
+    int block = step.block < 0 ? 0 : step.block + 1;
+    while (block < blocks && program.phases(block) == 0) ++block;
+    return {block < blocks ? block : -1, 0, 0};
 }
 
 }  // namespace conset::capi

@@ -58,6 +58,10 @@ std::unique_ptr<ApplicationProgram> open_program(const conset_lib_mpi& mpi, cons
 void describe_connections(const RankConnections& part, std::int64_t global_phase, int* count,
                           conset_connection_info* connections);
 void describe_block(const RankConnections& part, int block, std::int64_t phases, conset_block_info& info);
+// Throws Failure (Code::argument) where no block, or several, have the name.
+int find_block(const RankConnections& part, const char* name);
+// Throws Failure (Code::argument) where the program has no such step.
+conset_step step_after(const ApplicationProgram& program, conset_step step);
 
 }  // namespace conset::capi
 

@@ -231,6 +231,23 @@ int conset_program_phases(const conset_program* program, int block, int* count) 
     });
 }
 
+int conset_program_find(const conset_program* program, const char* name, int* block) {
+    return guarded([&]() -> Outcome {
+        require_given(name != nullptr, "name");
+        require_given(block != nullptr, "block");
+        *block = conset::capi::find_block(body_of(program, "program").part(), name);
+        return {};
+    });
+}
+
+int conset_program_next(const conset_program* program, conset_step* step) {
+    return guarded([&]() -> Outcome {
+        require_given(step != nullptr, "step");
+        *step = conset::capi::step_after(body_of(program, "program"), *step);
+        return {};
+    });
+}
+
 int conset_phase_connections(const conset_program* program, int block, int phase, int* count,
                              conset_connection_info* connections) {
     return guarded([&]() -> Outcome {

@@ -90,6 +90,12 @@ typedef struct conset_block_info {
     int turns; /* 1: every second repetition runs the phases backwards */
 } conset_block_info;
 
+/* A step of a program, between conset_instantiate and conset_phase_end: a phase in a repetition of a block. */
+typedef struct conset_step {
+    int block, phase;
+    int64_t repetition; /* of the block, from 0 on */
+} conset_step;
+
 /* Whether this rank sends on a connection, or receives. */
 enum { CONSET_SEND = 0, CONSET_RECEIVE = 1 };
 
@@ -214,9 +220,10 @@ int conset_free(conset_exchange** exchange);
  *
  *     conset_program *program;
  *     struct conset_connection *to, *from;
+ *     conset_step step = CONSET_NO_STEP;
  *     conset_program_open("x.plan", MPI_COMM_WORLD, &program);
- *     for (...) {
- *         conset_instantiate(program, 0, 0);
+ *     while (conset_program_next(program, &step) == CONSET_SUCCESS && step.block >= 0) {
+ *         conset_instantiate(program, step.block, step.phase);
  *         conset_connection(program, next, CONSET_SEND, &to);
  *         conset_connection(program, before, CONSET_RECEIVE, &from);
  *         for (...) {
@@ -249,6 +256,17 @@ int conset_free(conset_exchange** exchange);
 int conset_program_blocks(const conset_program* program, int* count);
 int conset_program_block(const conset_program* program, int block, conset_block_info* info);
 int conset_program_phases(const conset_program* program, int block, int* count);
+
+/* The number of the block with this name, as in the program file. CONSET_ERR_ARGUMENT: no block has it (the detail
+ * lists those there are), or several do. */
+int conset_program_find(const conset_program* program, const char* name, int* block);
+
+/* Sets *step to the step that follows it: blocks in order, each repetition from its first phase to its last; of a block
+ * that turns, every second repetition from the last to the first. After CONSET_NO_STEP comes the first step, after the
+ * last one CONSET_NO_STEP, with a block of -1. The program remembers no step: several walks may go on at once, and
+ * start anywhere. CONSET_ERR_ARGUMENT: the program has no such step (it stays as it is). */
+#define CONSET_NO_STEP {-1, 0, 0}
+int conset_program_next(const conset_program* program, conset_step* step);
 
 /* This rank's connections in a phase of a block, whichever phase is open: receives before sends, by peer and id. `connections`
  * may be NULL: ask for *count first. */

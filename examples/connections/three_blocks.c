@@ -221,15 +221,18 @@ static void run_phase(Part* part, int block, int number) {
     check("phase end", conset_phase_end(part->program));
 }
 
-static void run_block(Part* part, int block) {
-    conset_block_info info;
-    check("block", conset_program_block(part->program, block, &info));
-    if (strcmp(info.name, blocks[block].name) != 0) check(info.name, CONSET_ERR_MISMATCH);
-    blocks[block].begin(part);
-    for (long long repetition = 0; repetition < info.repeat; ++repetition) {
-        for (int k = 0; k < info.phases; ++k)
-            run_phase(part, block, info.turns && repetition % 2 ? info.phases - 1 - k : k);
-        blocks[block].end(part, repetition);
+/* All repetitions of all blocks, forth and back where a block turns. */
+static void run_program(Part* part) {
+    conset_step step = CONSET_NO_STEP, next;
+    int begun = -1;
+    check("next", conset_program_next(part->program, &step));
+    for (; step.block >= 0; step = next) {
+        next = step;
+        check("next", conset_program_next(part->program, &next));
+        if (begun != step.block) blocks[begun = step.block].begin(part);
+        run_phase(part, step.block, step.phase);
+        if (next.block != step.block || next.repetition != step.repetition)
+            blocks[step.block].end(part, step.repetition);
     }
 }
 
@@ -251,7 +254,7 @@ static void report(const Part* part, int runs, double elapsed_s) {
 
 int main(int argc, char** argv) {
     static Part part;
-    int ranks, count, runs = argc > 2 ? atoi(argv[2]) : 1;
+    int ranks, found, runs = argc > 2 ? atoi(argv[2]) : 1;
     double begin;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &part.rank);
@@ -262,11 +265,12 @@ int main(int argc, char** argv) {
     }
     check("open", conset_program_open(argv[1], MPI_COMM_WORLD, &part.program));
     check("timeout", conset_program_timeout(part.program, 30));
-    check("blocks", conset_program_blocks(part.program, &count));
-    if (count != 3) check("blocks", CONSET_ERR_MISMATCH);
+    for (int block = 0; block < 3; ++block) {
+        check("block", conset_program_find(part.program, blocks[block].name, &found));
+        if (found != block) check(blocks[block].name, CONSET_ERR_MISMATCH);
+    }
     begin = MPI_Wtime();
-    for (part.run = 0; part.run < runs; ++part.run)
-        for (int block = 0; block < count; ++block) run_block(&part, block);
+    for (part.run = 0; part.run < runs; ++part.run) run_program(&part);
     report(&part, runs, MPI_Wtime() - begin);
     check("close", conset_program_close(&part.program));
     MPI_Finalize();

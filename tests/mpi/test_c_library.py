@@ -19,6 +19,7 @@ from conset.base import VERSION
 from conset.cli.config import CLibrary, find_c_library
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
+from conset.compilation.programs import compile_program, read_program
 from conset.execution.connection_entries import connection_entries
 from conset.execution.job import find_launcher
 from conset.execution.plan import Plan, write_plan_file
@@ -127,6 +128,20 @@ def test_programs_in_c_open_connections_and_hear_of_what_is_wrong(
     write_plan_file(
         make_plan(schedule), tmp_path / "x.plan", connections=connection_entries(schedule)
     )
+    two = tmp_path / "two.toml"
+    blocks = ("first", "alltoall:size=700", 3), ("second", "shift:size=10", 2)
+    blocks = *blocks, ("twice", "shift:by=2,size=9", 1), ("twice", "alltoall:size=8", 2)
+    two.write_text(
+        "\n".join(
+            f'[[block]]\nname = "{name}"\npattern = "{text}"\nrepeat = {repeat}'
+            for name, text, repeat in blocks
+        )
+    )
+    options = CompileOptions(method="lp")
+    program = compile_program(read_program(two, machine, options), machine, options)
+    write_plan_file(
+        make_plan(program), tmp_path / "two.plan", connections=connection_entries(program)
+    )
     run(
         compiler("mpicc"),
         *(
@@ -143,9 +158,19 @@ def test_programs_in_c_open_connections_and_hear_of_what_is_wrong(
     schedule = compile_pattern(twice, machine, CompileOptions(method="naive"))
     write_plan_file(None, tmp_path / "twice.plan", connections=connection_entries(schedule))
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    files = [str(tmp_path / name) for name in ("connections", "x.plan", "twice.plan")]
+    files = [str(tmp_path / name) for name in ("connections", "x.plan", "twice.plan", "two.plan")]
     command = [*find_launcher(), "-n", "4", *files]
-    assert run(*command, environment=root) == "right\n"
+    assert program.stages[0].turns
+    steps = [
+        f"{block} {repetition} {phase}\n"
+        for block, stage in enumerate(program.stages)
+        for repetition in range(stage.repeat)
+        for phase in sorted(
+            range(program.schedules[stage.schedule].phases),
+            reverse=stage.turns and repetition % 2 == 1,
+        )
+    ]
+    assert run(*command, environment=root) == "".join([*steps, "right\n"])
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-/* Connections on 4 ranks: `connections x.plan twice.plan`, a schedule of alltoall:size=1000 in at least two phases of
- * one connection to each rank and one from each, and one of two messages to the next rank in one phase. Prints `right`
- * and ends with status 0. */
+/* Connections on 4 ranks: `connections x.plan twice.plan two.plan`, a schedule of alltoall:size=1000 in at least two
+ * phases of one connection to each rank and one from each, one of two messages to the next rank in one phase, and a
+ * program of blocks, `first` and `second` among them. Prints the steps of the program, `right`, and ends with status 0. */
 #include <mpi.h>
 /* then */
 #include <conset.h>
@@ -275,6 +275,77 @@ static void check_twice(const char* path) {
     CHECK_CODE(conset_program_close(&program), CONSET_SUCCESS);
 }
 
+/* The bytes of a connection in a step: no two steps send the same. */
+static unsigned seed_of(conset_step step, int from, int to) {
+    return ((((unsigned)step.block * 101 + (unsigned)step.repetition) * 101 + (unsigned)step.phase) * RANKS +
+            (unsigned)from) *
+               RANKS +
+           (unsigned)to;
+}
+
+/* Every message of a step as one element after the other, all sent in the background; every byte is compared. */
+static void check_step(conset_program* program, conset_step step) {
+    conset_connection_info info[2 * RANKS];
+    static char sent[RANKS][MANY], received[RANKS][MANY], expected[MANY];
+    struct conset_connection* end = NULL;
+    int count = 0, k;
+    CHECK_CODE(conset_phase_connections(program, step.block, step.phase, &count, info), CONSET_SUCCESS);
+    CHECK_CODE(conset_instantiate(program, step.block, step.phase), CONSET_SUCCESS);
+    memset(received, 0, sizeof received);
+    for (k = 0; k < count; ++k) {
+        const int peer = info[k].peer, bytes = (int)info[k].bytes;
+        CHECK(bytes <= MANY);
+        CHECK_CODE(conset_connection(program, peer, info[k].direction, &end), CONSET_SUCCESS);
+        if (info[k].direction == CONSET_SEND) {
+            fill(sent[peer], bytes, seed_of(step, rank, peer));
+            CHECK_CODE(conset_spool_send(end, sent[peer], bytes, MPI_CHAR), CONSET_SUCCESS);
+        } else {
+            CHECK_CODE(conset_spool_receive(end, received[peer], bytes, MPI_CHAR), CONSET_SUCCESS);
+        }
+    }
+    CHECK_CODE(conset_phase_end(program), CONSET_SUCCESS);
+    for (k = 0; k < count; ++k) {
+        if (info[k].direction != CONSET_RECEIVE) continue;
+        fill(expected, (int)info[k].bytes, seed_of(step, info[k].peer, rank));
+        CHECK(memcmp(received[info[k].peer], expected, (size_t)info[k].bytes) == 0);
+    }
+}
+
+/* A program from its first step to its last, and its blocks by name. */
+static void check_walk(const char* path) {
+    const conset_step before = CONSET_NO_STEP;
+    conset_program* program = NULL;
+    conset_step step = CONSET_NO_STEP, wrong_step = CONSET_NO_STEP;
+    conset_block_info info;
+    int block = -1;
+    CHECK_CODE(conset_program_open(path, MPI_COMM_WORLD, &program), CONSET_SUCCESS);
+    CHECK_CODE(conset_program_timeout(program, 60), CONSET_SUCCESS);
+    CHECK_CODE(conset_program_find(program, "second", &block), CONSET_SUCCESS);
+    CHECK_CODE(conset_program_block(program, block, &info), CONSET_SUCCESS);
+    CHECK(strcmp(info.name, "second") == 0);
+    CHECK_CODE(conset_program_find(program, "third", &block), CONSET_ERR_ARGUMENT);
+    check_said("known: first, second");
+    CHECK_CODE(conset_program_find(program, "twice", &block), CONSET_ERR_ARGUMENT);
+    check_said("have this name");
+    CHECK_CODE(conset_program_find(program, NULL, &block), CONSET_ERR_ARGUMENT);
+    CHECK_CODE(conset_program_next(program, NULL), CONSET_ERR_ARGUMENT);
+    for (;;) {
+        CHECK_CODE(conset_program_next(program, &step), CONSET_SUCCESS);
+        if (step.block < 0) break;
+        if (rank == 0) printf("%d %d %d\n", step.block, (int)step.repetition, step.phase);
+        check_step(program, step);
+    }
+    CHECK(step.block == before.block && step.phase == before.phase && step.repetition == before.repetition);
+    wrong_step.block = 99;
+    CHECK_CODE(conset_program_next(program, &wrong_step), CONSET_ERR_ARGUMENT);
+    wrong_step.block = 0;
+    wrong_step.repetition = info.repeat + 99;
+    CHECK_CODE(conset_program_next(program, &wrong_step), CONSET_ERR_ARGUMENT);
+    check_said("repetition");
+    CHECK(wrong_step.block == 0);
+    CHECK_CODE(conset_program_close(&program), CONSET_SUCCESS);
+}
+
 int main(int argc, char** argv) {
     conset_program* program = NULL;
     conset_switch_times times;
@@ -310,6 +381,7 @@ int main(int argc, char** argv) {
     check_packets(argv[1]);
     check_twice(argv[2]);
     check_cycle(argv[1]);
+    check_walk(argv[3]);
     fflush(stdout);
     MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0 && all == 0) printf("right\n");
