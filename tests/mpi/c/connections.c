@@ -353,7 +353,7 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (ranks != RANKS || argc < 3) return 2;
+    if (ranks != RANKS || argc < 4) return 2;
     CHECK_CODE(conset_program_open("no.plan", MPI_COMM_WORLD, &program), CONSET_ERR_FILE);
     CHECK(program == NULL);
     check_said("no.plan");
