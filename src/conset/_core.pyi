@@ -1213,6 +1213,8 @@ def stage_bundles(machine: MachineData, ranks: int, source: Annotated[NDArray[nu
 
 def schedule_messages(machine: MachineData, ranks: int, source: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], bytes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], *, method: str, sync: str, seed: int, effort: int = 1, combine: bool = False, memory: int = 9223372036854775807) -> RankSchedule: ...
 
+def time_stages(machine: MachineData, stages: StageBundles, ranks: int, *, method: str, link: int, seed: int, effort: int) -> TimedSchedule: ...
+
 class CostModel(enum.Enum):
     flow = 0
 

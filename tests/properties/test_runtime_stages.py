@@ -31,7 +31,12 @@ from conset.pattern.pattern import Pattern
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program, bundles_of, chained
 from conset.schedule.schedule import Schedule
-from properties.test_runtime_times import messages, runtime_machines, stored
+from properties.test_runtime_times import (
+    expect_same_times,
+    messages,
+    runtime_machines,
+    stored,
+)
 from support.random_machines import US
 
 SEARCHED = 4
@@ -122,6 +127,35 @@ def test_bundles_are_those_of_paths(data: st.DataObject) -> None:
                 if len(inside) > 1 or last[inside[0]] > s:
                     used[ends.target[b]] += ends.size[b]
         assert found.memory == used.max(), word
+
+
+@settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
+@given(st.data())
+def test_times_of_stages_are_those_of_the_compiler(data: st.DataObject) -> None:
+    """Under every policy and model, with the copies of what is packed and all waits."""
+    machine = data.draw(machines_of_overheads(), "machine")
+    pattern = data.draw(small_messages(min(machine.topology.endpoints, 9)), "pattern")
+    assume(pattern.messages)
+    ways = list(all_paths(machine, pattern).items())
+    assume(ways)
+    number = data.draw(st.integers(0, len(ways) - 1), "way")
+    paths, given_data = ways[number][1], stored(machine)
+    method = data.draw(st.sampled_from(["naive", "coloring", "first-fit", "rs-n"]), "method")
+    stages = _core.stage_bundles(given_data, pattern.ranks, *ends_of(pattern), number)
+    bundles, options = bundles_of(paths), CompileOptions(method=method)
+    try:
+        each = [
+            compile_by(method, paths.stage_pattern(j), machine, options)
+            for j in range(paths.stages)
+        ]
+    except ConsetError:
+        return
+    wanted = chained(Program.of_schedules(paths, each, "local", each[0].manifest), bundles)
+    timed = _core.time_stages(
+        given_data, stages, pattern.ranks, method=method, link=0, seed=0, effort=1
+    )
+    assert np.array_equal(timed.phases.message, wanted.message)
+    expect_same_times(wanted, timed)
 
 
 def compile_stages(

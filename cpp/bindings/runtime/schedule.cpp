@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "checks.hpp"
+#include "conset/runtime/evaluator.hpp"
 #include "conset/runtime/kept_schedule.hpp"
 #include "conset/runtime/machine_data.hpp"
 #include "conset/runtime/outcome.hpp"
@@ -83,7 +84,21 @@ void time_method(TimedSchedule* self, const MachineData& machine, std::int32_t r
     new (self) TimedSchedule(machine, messages, method, limits, std::move(phases));
 }
 
+// The same of the bundles of a way, stage after stage.
+TimedSchedule time_stages(const MachineData& machine, const StageBundles& stages, std::int32_t ranks,
+                          const std::string& method, std::int32_t link, std::uint64_t seed, std::int64_t effort) {
+    nb::gil_scoped_release released;
+    const RankMessages bundles = messages_of(stages, ranks);
+    NativeEvaluator evaluator(machine, bundles, seed, &stages);
+    const Attempt attempt{method, link, effort};
+    const auto made = evaluator.make({&attempt, 1})[0];
+    if (!made) throw Failure(Code::schedule, "method " + method + " does not apply to every stage");
+    return evaluator.schedule(made->id);
+}
+
 void bind_timed_schedule(nb::module_& module) {
+    module.def("time_stages", &time_stages, nb::arg("machine"), nb::arg("stages"), nb::arg("ranks"), nb::kw_only(),
+               nb::arg("method"), nb::arg("link"), nb::arg("seed"), nb::arg("effort"), nb::keep_alive<0, 1>());
     nb::enum_<CostModel>(module, "CostModel")
         .value("flow", CostModel::flow)
         .value("wormhole", CostModel::wormhole)
