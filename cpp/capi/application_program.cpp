@@ -141,9 +141,9 @@ void describe_connections(const RankConnections& part, std::int64_t global_phase
     if (count != nullptr) *count = static_cast<int>(end - begin);
     if (connections == nullptr) return;
     for (std::size_t k = begin; k < end; ++k)
-        connections[k - begin] = {part.peer[k],  part.send[k] != 0 ? CONSET_SEND : CONSET_RECEIVE,
-                                  part.order[k], part.id[k],
-                                  part.bytes[k], part.bandwidth[k],
+        connections[k - begin] = {part.peer[k],   part.send[k] != 0 ? CONSET_SEND : CONSET_RECEIVE,
+                                  part.order[k],  part.id[k],
+                                  part.bytes[k],  part.bandwidth[k],
                                   part.latency[k]};
 }
 

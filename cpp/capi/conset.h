@@ -268,8 +268,8 @@ int conset_program_find(const conset_program* program, const char* name, int* bl
 #define CONSET_NO_STEP {-1, 0, 0}
 int conset_program_next(const conset_program* program, conset_step* step);
 
-/* This rank's connections in a phase of a block, whichever phase is open: receives before sends, by peer and id. `connections`
- * may be NULL: ask for *count first. */
+/* This rank's connections in a phase of a block, whichever phase is open: receives before sends, by peer and id.
+ * `connections` may be NULL: ask for *count first. */
 int conset_phase_connections(const conset_program* program, int block, int phase, int* count,
                              conset_connection_info* connections);
 

@@ -22,7 +22,8 @@ def run(programs: Path, folder: Path, check: str) -> JobEnd:
 
 @pytest.mark.openmpi
 @pytest.mark.parametrize(
-    "check", ["interleaved", "buffers", "modes", "errors", "contexts", "interrupted", "threads", "twice"]
+    "check",
+    ["interleaved", "buffers", "modes", "errors", "contexts", "interrupted", "threads", "twice"],
 )
 def test_open_programs(programs: Path, tmp_path: Path, check: str) -> None:
     ended = run(programs, tmp_path, check)

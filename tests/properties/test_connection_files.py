@@ -41,7 +41,10 @@ def check_part(part: _core.RankConnections, rank: int, ranks: int) -> None:
         columns = part.send, part.peer, part.id
         keys = list(zip(*(each[begin:end].tolist() for each in columns), strict=True))
         assert keys == sorted(set(keys))
-        assert all(send in (0, 1) and 0 <= peer < ranks and peer != rank and id >= 0 for send, peer, id in keys)
+        assert all(
+            send in (0, 1) and 0 <= peer < ranks and peer != rank and id >= 0
+            for send, peer, id in keys
+        )
         assert sorted(part.order[begin:end].tolist()) == list(range(end - begin))
     assert sum(part.bytes.tolist()) < 2**63
     assert (part.bytes >= 0).all()

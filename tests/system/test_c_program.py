@@ -60,7 +60,9 @@ def tables(text: str) -> dict[str, list[list[tuple[str, int, int]]]]:
         found[name] = [
             [
                 (way, int(peer), int(own or size))
-                for way, peer, own in re.findall(r"(TO|FROM)(?:_OF)?\((\d+), \d+(?:, (\d+))?\)", row)
+                for way, peer, own in re.findall(
+                    r"(TO|FROM)(?:_OF)?\((\d+), \d+(?:, (\d+))?\)", row
+                )
             ]
             for _, row in rows
         ]

@@ -33,8 +33,7 @@ from support.hand_made_programs import forwarding, random_paths, random_pattern
 
 
 def by_hand(program: Program) -> list[list[tuple[Any, ...]]]:
-    """For each rank (phase, send, peer, message, bytes, order, bandwidth, latency), counted transfer by
-    transfer."""
+    """For each rank (phase, send, peer, message, bytes, order, bandwidth, latency), by hand."""
     found: list[list[tuple[Any, ...]]] = [[] for _ in range(program.ranks)]
     begin = 0
     for schedule, promised in zip(program.schedules, program_guarantees(program), strict=True):
@@ -216,7 +215,17 @@ def test_plan_file(tmp_path: Path) -> None:
         f"connections_{name.removesuffix('_Bps').removesuffix('_s')}"
         for name in (each.name for each in fields(entries))
         if name
-        in ("offsets", "phase", "peer", "send", "id", "bytes", "order", "bandwidth_Bps", "latency_s")
+        in (
+            "offsets",
+            "phase",
+            "peer",
+            "send",
+            "id",
+            "bytes",
+            "order",
+            "bandwidth_Bps",
+            "latency_s",
+        )
     }
 
 

@@ -294,8 +294,8 @@ void bind_part(nb::module_& module) {
             nb::arg("repeat").noconvert(), nb::arg("turns").noconvert(), nb::arg("block_schedule").noconvert(),
             nb::arg("schedule_phases").noconvert(), nb::arg("phase_context").noconvert(),
             nb::arg("offsets").noconvert(), nb::arg("peer").noconvert(), nb::arg("send").noconvert(),
-            nb::arg("id").noconvert(), nb::arg("bytes").noconvert(), nb::arg("order").noconvert(), nb::arg("bandwidth").noconvert(),
-            nb::arg("latency").noconvert())
+            nb::arg("id").noconvert(), nb::arg("bytes").noconvert(), nb::arg("order").noconvert(),
+            nb::arg("bandwidth").noconvert(), nb::arg("latency").noconvert())
         .def_ro("rank", &RankConnections::rank)
         .def_ro("ranks", &RankConnections::ranks)
         .def_prop_ro("names", &names_of)

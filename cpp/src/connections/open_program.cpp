@@ -239,8 +239,7 @@ int OpenProgram<Handle>::connection(int id) const {
     const auto begin = traffic.part.id.begin() + traffic.part.offsets[traffic.global_phase];
     const auto end = traffic.part.id.begin() + traffic.part.offsets[traffic.global_phase + 1];
     const auto found = std::find(begin, end, id);
-    if (found == end)
-        throw Failure(Code::argument, missing_connection(traffic.part, traffic.block, traffic.phase, id));
+    if (found == end) throw Failure(Code::argument, missing_connection(traffic.part, traffic.block, traffic.phase, id));
     return traffic.table.of_phase(traffic.global_phase)[found - begin];
 }
 

@@ -36,7 +36,8 @@ inline RankConnections part_of(int rank, int ranks, const std::vector<std::vecto
         part.turns.push_back(0);
         part.block_schedule.push_back(static_cast<std::int32_t>(block));
         for (const Phase& phase : blocks[block]) {
-            std::vector<std::tuple<int, int, int>> ends;  // whether this rank sends, the peer, the place among the pairs
+            std::vector<std::tuple<int, int, int>>
+                ends;  // whether this rank sends, the peer, the place among the pairs
             for (int id = 0; id < static_cast<int>(phase.pairs.size()); ++id) {
                 const auto& [from, to] = phase.pairs[static_cast<std::size_t>(id)];
                 if (from == rank) ends.emplace_back(1, to, id);

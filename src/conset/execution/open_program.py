@@ -468,9 +468,7 @@ class OpenProgram(ClosedTogether):
         columns += (part.bandwidth, part.latency)
         found = [
             PhaseConnection(peer, DIRECTIONS[send], *others)
-            for peer, send, *others in zip(
-                *(each[at].tolist() for each in columns), strict=True
-            )
+            for peer, send, *others in zip(*(each[at].tolist() for each in columns), strict=True)
         ]
         return tuple(sorted(found, key=lambda each: each.order))
 

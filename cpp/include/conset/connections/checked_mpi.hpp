@@ -44,8 +44,8 @@ public:
 
     Handle send(const void* from, std::int64_t bytes, int target, PacketTag tag, int copy = 0) {
         Handle request{};
-        require("MPI_Isend", calls().isend(from, static_cast<int>(bytes), world_.mpi.byte, target,
-                                           tag_of(tag, copy), world_.comm, &request));
+        require("MPI_Isend", calls().isend(from, static_cast<int>(bytes), world_.mpi.byte, target, tag_of(tag, copy),
+                                           world_.comm, &request));
         return request;
     }
     Handle receive(void* to, std::int64_t bytes, int source, PacketTag tag, int copy = 0) {

@@ -180,8 +180,8 @@ def pattern_from_list(
             added up, except those in `before`.
 
     Raises:
-        InputError: a rank out of range, an id that is empty or there twice, or an order that names no message, joins messages without a
-            common rank, or is cyclic.
+        InputError: a rank out of range, an id that is empty or there twice, or an order that names
+            no message, joins messages without a common rank, or is cyclic.
     """
     named = int(max(source.max(), target.max())) + 1 if source.size else 1
     where = str(path)
@@ -194,7 +194,11 @@ def pattern_from_list(
                 f"{place(k)}: {what} = {rank[k]}: must be a rank from 0 to {known - 1}"
             )
     _check_order(before, source, target, size, place, where)
-    _check_ids(ids or (), place)
+    known_ids: dict[str, int] = {}
+    for k, id in enumerate(ids or ()):
+        if not id or known_ids.setdefault(id, k) != k:
+            rule = f"{place(known_ids[id])} has it too" if id else "a name or number required"
+            raise InputError(f"{place(k)}: id = '{shortened(id)}': {rule}")
     pairs = np.array(before, np.int64).reshape(-1, 2) if before else None
     pattern = located(
         where,
@@ -209,14 +213,6 @@ def pattern_from_list(
     if added:
         left.append(f"{count_of(added, 'message')} added to others of the same pair")
     return replace(pattern, name=_name(path, rounded, [*notes, *left]))
-
-
-def _check_ids(ids: Sequence[str], place: Callable[[int], str]) -> None:
-    known: dict[str, int] = {}
-    for k, id in enumerate(ids):
-        if not id or known.setdefault(id, k) != k:
-            rule = f"{place(known[id])} has it too" if id else "a name or number required"
-            raise InputError(f"{place(k)}: id = '{shortened(id)}': {rule}")
 
 
 def _check_order(

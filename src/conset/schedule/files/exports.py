@@ -177,12 +177,14 @@ def _connections(transfers: RankTransfers, path: Path) -> Iterator[str]:
 
 def _messages(transfers: RankTransfers, path: Path) -> Iterator[str]:
     pattern = transfers.schedule.pattern
-    yield "source,target,bytes" + (",after\n" if pattern.before is not None else "\n")
+    apart = pattern.repeated_pair() is not None
+    columns = ["source,target,bytes", "id" * apart, "after" * (pattern.before is not None)]
+    yield ",".join(filter(None, columns)) + "\n"
     after: dict[int, list[str]] = defaultdict(list)
     for first, second in () if pattern.before is None else pattern.before.tolist():
         after[second].append(str(first))
     for m, row in enumerate(zip(pattern.source, pattern.target, pattern.size, strict=True)):
-        yield ",".join(map(str, row)) + ("" if pattern.before is None else ",")
+        yield ",".join(map(str, row)) + f",{m}" * apart + "," * (pattern.before is not None)
         yield ";".join(after[m]) + "\n"
 
 
