@@ -262,7 +262,8 @@ def _by_rank(
     """
     rank, peer = np.concatenate((target, source)), np.concatenate((source, target))
     send = np.repeat(np.array([0, 1], np.uint8), phase.size)
-    phase, first, start_s, message = (np.tile(each, 2) for each in (phase, first, start_s, message))
+    phase, first = np.tile(phase, 2), np.tile(first, 2)
+    start_s, message = np.tile(start_s, 2), np.tile(message, 2)
     posted = np.lexsort((first, start_s, phase, rank))
     new = np.ones(posted.size, bool)
     new[1:] = (np.diff(rank[posted]) != 0) | (np.diff(phase[posted]) != 0)

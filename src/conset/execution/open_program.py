@@ -464,8 +464,8 @@ class OpenProgram(ClosedTogether):
         g = self._core.checked(lambda native: native.global_phase(number, phase))
         part = self._core.part
         at = slice(*part.offsets[g : g + 2].tolist())
-        columns = (part.peer, part.send, part.order, part.id, part.bytes)
-        columns += (part.bandwidth, part.latency)
+        sizes = part.bytes, part.bandwidth, part.latency
+        columns = (part.peer, part.send, part.order, part.id, *sizes)
         found = [
             PhaseConnection(peer, DIRECTIONS[send], *others)
             for peer, send, *others in zip(*(each[at].tolist() for each in columns), strict=True)
