@@ -112,6 +112,9 @@ class CoreProgram:
         except _core.ProgramFailure as failure:
             raise error_of(*failure.args) from None
         except (BufferError, TypeError, ValueError):
+            if isinstance(elements, int | float | complex) and not what.endswith("receive"):
+                self.move(what, number, np.array(elements), keep=keep)
+                return
             _require_elements(elements, writable=what.endswith("receive"))
             raise
         if keep:
@@ -228,9 +231,10 @@ class Connection:
         self._core, self._number = core, number
 
     def send_elements(self, elements: Any) -> None:
-        """Sends all elements of a contiguous array or buffer.
+        """Sends all elements of a contiguous array or buffer, or one plain number.
 
-        Which is free again when this returns.
+        Which is free again when this returns. A number is sent as NumPy takes it: `float` as
+        float64, `int` as int64.
 
         Waits where the connection has no credits left, until its receiver has read.
 
@@ -254,6 +258,20 @@ class Connection:
             ExecutionError: the deadline has passed, or MPI failed.
         """
         self._core.move("receive", self._number, elements)
+
+    def receive_element(self, dtype: DTypeLike = np.float64) -> Any:
+        """Returns the next element, as a plain number; the other end of `send_elements(3.0)`.
+
+        Waits until it is there.
+
+        Args:
+            dtype: of the element, as it was sent.
+
+        Raises: as `receive_elements`.
+        """
+        element = np.empty((), dtype)
+        self.receive_elements(element)
+        return element.item()
 
     def send_computed(
         self, count: int, dtype: DTypeLike, producer: Callable[[Array], object]

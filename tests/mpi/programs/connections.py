@@ -143,6 +143,16 @@ def buffers(comm: MPI.Intracomm) -> None:
         number = np.zeros((), np.float64)
         receive.receive_elements(number)
         require(number == before, "a number")
+        for plain in (lambda r: 3.5 + r, lambda r: r, lambda r: 1j * r, lambda r: r % 2 == 1):
+            sent, expected = plain(rank), plain(before)
+            program.phase_end()
+            program.instantiate(0, 0)
+            send.send_elements(sent)
+            got_one = receive.receive_element(np.array(sent).dtype)
+            require(got_one == expected and type(got_one) is type(sent), f"plain {got_one!r}")
+            if isinstance(sent, float):
+                send.spool_send(sent)
+                require(receive.receive_element() == expected, "a spooled number")
         program.phase_end()
 
 
@@ -293,6 +303,8 @@ def errors(comm: MPI.Intracomm) -> None:
         lambda: send.send_elements([1, 2]),
         "elements: a contiguous buffer required, given list",
     )
+    refused(InputError, lambda: receive.receive_elements(3.0), "buffer required, given float")
+    refused(InputError, lambda: send.send_elements(10**30), "elements: has Python objects")
     refused(
         InputError,
         lambda: send.send_elements(numbers[::2]),
