@@ -282,6 +282,12 @@ def test_names_of_the_texts() -> None:
         assert find_method(name) is find_method(row)
     assert conset.compile("shift", "hypercube:3", method="RS_NL").method == "rs-nl"
     policy, router = "policy ready", "router sequential"
-    for name, what in (("S1", policy), ("APR", router), ("AS", "timetable as")):
+    others = ("AS", "timetable as"), ("SHIFT", "shift of pex-gen-shift")
+    for name, what in (("S1", policy), ("APR", router), *others):
         with pytest.raises(UsageError, match=f"method {name}: is the {what}"):
             find_method(name)
+    for name, kind in (("S1", "ready"), ("S2", "none")):
+        with pytest.raises(UsageError, match=rf"sync {name}: is the policy {kind} \(--sync {kind}"):
+            conset.compile("shift", "hypercube:3", sync=name)
+    with pytest.raises(UsageError, match="unknown method 'RS': did you mean 'rs-n'"):
+        find_method("RS")

@@ -169,5 +169,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     `did you mean 'rs-n'?`, or all that are known where none is near.
     """
     names = sorted(known)
-    near = difflib.get_close_matches(shortened(name), names, n=1, cutoff=0.5)
+    given = shortened(name)
+    near = [
+        *difflib.get_close_matches(given, names, n=1, cutoff=0.5),
+        *difflib.get_close_matches(given.lower(), names, n=1, cutoff=0.5),
+    ]
     return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}"

@@ -66,6 +66,10 @@ class Sync:
         return self.kind if self.every == 1 else f"{self.kind}:{self.every}"
 
 
+OF_PAPERS = {"s1": "ready", "s2": "none"}
+"""Policies by their names in the papers."""
+
+
 def parse_sync(text: str, *others: str) -> Sync:
     """The policy a word means: `none`, `local`, `ready`, `barrier` or `barrier:K`.
 
@@ -75,6 +79,8 @@ def parse_sync(text: str, *others: str) -> Sync:
         UsageError: another word, or K is no whole number of at least 1.
     """
     name, colon, every = text.strip().partition(":")
+    if kind := OF_PAPERS.get(name.lower()):
+        raise UsageError(f"sync {name}: is the policy {kind} (--sync {kind})", options=["sync"])
     if name not in KINDS:
         raise unknown_name("sync", text, (*KINDS, "barrier:K", *others))
     if not colon:

@@ -399,6 +399,7 @@ _OF_PAPERS = {"ac": "naive"}
 _ELSEWHERE = {
     "s1": "the policy ready (--sync ready)",
     "s2": "the policy none (--sync none)",
+    "shift": "the shift of pex-gen-shift (--method pex-gen-shift)",
     "apr": "the router sequential of connections (--router sequential)",
     "as": "the timetable as (--timetable as)",
 }
