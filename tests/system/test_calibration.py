@@ -21,7 +21,13 @@ from conset.inputs import load_machine
 from conset.studies import Calibration
 from conset.studies.calibrate.calibrate import calibrate, structure_of
 from conset.studies.calibrate.fitted import FittedParameter
-from conset.studies.calibrate.measurements import Measurements, answer, emulate, read_measurements
+from conset.studies.calibrate.measurements import (
+    Measurements,
+    answer,
+    emulate,
+    probes_of,
+    read_measurements,
+)
 from conset.studies.calibrate.probes import Places, Scale, make_probes, make_schedule
 
 
@@ -340,6 +346,18 @@ def test_times_that_say_nothing_still_give_a_machine_on_which_messages_take_time
     costs = calibrate(stated, data=replace(data, times_s=times)).machine.costs
     assert costs.send_overhead.at(8) + costs.inject.at(8) + costs.receive_overhead.at(8) > 0
     assert min(costs.port_out_Bps, costs.port_in_Bps) < inf
+
+
+def test_every_number_of_ranks_can_be_asked() -> None:
+    """On some endpoints: each rank takes part, and none waits for one that is not there."""
+    structure = structure_of(load_machine("torus:6x6"))
+    truth = load_machine("torus:6x6,overhead=4us")
+    for ranks in range(2, 34):
+        asked = probes_of(emulate(structure, truth, ranks, quick=True), structure)
+        patterns = [probe.schedule.pattern for probe in asked]
+        assert {pattern.ranks for pattern in patterns} <= set(range(2, ranks + 1))
+        taking = np.unique(np.concatenate([[*p.source, *p.target] for p in patterns]))
+        assert taking.tolist() == list(range(ranks))
 
 
 @pytest.mark.parametrize(

@@ -230,10 +230,15 @@ def calibrate(
             raise InputError(f"measurements: {data.ranks} ranks on {endpoints} endpoints")
     else:
         ranks = structure.topology.endpoints if ranks is None else ranks
-        if not 2 <= ranks <= structure.topology.endpoints:
+        endpoints = structure.topology.endpoints
+        if ranks < 2:
             raise UsageError(
-                f"ranks {ranks}: must be from 2 to the "
-                f"{count_of(structure.topology.endpoints, 'node')} of the network",
+                f"ranks {ranks}: must be at least 2, as what is measured are messages between nodes",
+                options=["ranks"],
+            )
+        if ranks > endpoints:
+            raise UsageError(
+                f"ranks {ranks}: must be at most {endpoints}, one on each node of the network",
                 options=["ranks"],
             )
         budget = budget_s if budget_s is not None else QUICK_BUDGET_S if quick else BUDGET_S
