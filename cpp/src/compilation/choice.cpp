@@ -67,7 +67,7 @@ private:
     void keep_fewest_phases();
     bool is_new(const TrialBase& made) const;
     Array<std::int32_t> with_naive() const;
-    double floor_s() const { return question_.situation.messages <= kLarge ? evaluator_.floor_s(bases_[naive_]) : 0; }
+    double floor_s() const { return evaluator_.floor_s(bases_[naive_]); }
 
     Array<Trial> trials_of(std::int32_t at, View<const SyncPolicy> policies) const;
     Array<Trial> affordable_trials(std::int32_t at, bool posted) const;
