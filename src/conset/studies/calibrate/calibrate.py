@@ -233,7 +233,7 @@ def calibrate(
         endpoints = structure.topology.endpoints
         if ranks < 2:
             raise UsageError(
-                f"ranks {ranks}: must be at least 2, as what is measured are messages between nodes",
+                f"ranks {ranks}: must be at least 2, for messages between nodes",
                 options=["ranks"],
             )
         if ranks > endpoints:
