@@ -32,10 +32,10 @@ class Recorded:
         return [(0, 0), (0, 1), (0, 1), (0, 0)]
 
     def connections(self, block: int, phase: int) -> tuple[PhaseConnection, ...]:
-        to_1 = PhaseConnection(1, "send", 0, 3, np.inf, 0.0)
+        to_1 = PhaseConnection(1, "send", 0, 0, 3, np.inf, 0.0)
         from_2, to_2 = (
-            PhaseConnection(2, "receive", 1, 2, np.inf, 0.0),
-            PhaseConnection(2, "send", 2, 4, np.inf, 0.0),
+            PhaseConnection(2, "receive", 1, 5, 2, np.inf, 0.0),
+            PhaseConnection(2, "send", 2, 1, 4, np.inf, 0.0),
         )
         return (to_1,) if phase == 0 else (from_2, to_2)
 
@@ -43,8 +43,9 @@ class Recorded:
         self.calls.append(("open", phase))
         self.switches += 1
 
-    def connection(self, peer: int, direction: str) -> Recorded.End:
-        return self.End(self, peer, direction)
+    def connection(self, *, id: int) -> Recorded.End:
+        (end,) = (each for k in (0, 1) for each in self.connections(0, k) if each.id == id)
+        return self.End(self, end.peer, end.direction)
 
     def phase_end(self) -> None:
         self.calls.append(("end",))

@@ -80,7 +80,7 @@ def parse_sync(text: str, *others: str) -> Sync:
     """
     name, colon, every = text.strip().partition(":")
     if kind := OF_PAPERS.get(name.lower()):
-        raise UsageError(f"sync {name}: is the policy {kind} (--sync {kind})", options=["sync"])
+        raise UsageError(f"sync {name}: is the policy {kind}", options=["sync"])
     if name not in KINDS:
         raise unknown_name("sync", text, (*KINDS, "barrier:K", *others))
     if not colon:
