@@ -267,8 +267,8 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert outputs[1].read_text().count("<svg") >= 4
     assert outputs[1].read_text().count("logarithmic</text>") >= 7, "axes say so"
     for wrong, code, rule in (
-        (["--ranks", "1"], 2, "from 2 to the"),
-        (["--on", "crossbar:3", "--ranks", "4"], 2, "from 2 to the"),
+        (["--ranks", "1"], 2, "must be at least 2"),
+        (["--on", "crossbar:3", "--ranks", "4"], 2, "must be at most 3"),
         (["-o", "x.json"], 2, "a machine file ends in .toml"),
         (["--emulate", "crossbar:2", "--mpiexec", "false"], 2, "nothing is executed"),
         (["--mpiexec", "mpiexec -n 4"], 2, "leave out -n"),

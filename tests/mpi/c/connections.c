@@ -1,6 +1,7 @@
 /* Connections on 4 ranks: `connections x.plan twice.plan two.plan`, a schedule of alltoall:size=1000 in at least two
  * phases of one connection to each rank and one from each, one of two messages to the next rank in one phase, and a
- * program of blocks, `first` and `second` among them. Prints the steps of the program, `right`, and ends with status 0. */
+ * program of blocks, `first` and `second` among them. Prints the steps of the program, `right`, and ends with status 0.
+ */
 #include <mpi.h>
 /* then */
 #include <conset.h>
