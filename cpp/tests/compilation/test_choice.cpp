@@ -410,15 +410,10 @@ TEST_F(Choice, EndsAtTheFloor) {
     EXPECT_TRUE(std::is_sorted(tables.stages.begin(), tables.stages.end()));
     const std::string lp = "naive none; lp none, lp barrier; ";
     question.hashed = true;  // the bound is of an expectation
-    for (const bool large : {false, true}) {
-        tables.asked.clear();
-        choose();
-        EXPECT_EQ(tables.asked.substr(0, lp.size()), lp) << large;
-        EXPECT_FALSE(verdict.optimal);
-        question.hashed = false;
-        question.effort = 2;
-        question.situation.messages = kLarge + 1;  // the bound takes too long
-    }
+    tables.asked.clear();
+    choose();
+    EXPECT_EQ(tables.asked.substr(0, lp.size()), lp);
+    EXPECT_FALSE(verdict.optimal);
 }
 
 TEST_F(Choice, SkipsWhatFlowCannotTellFromTheNaiveExchange) {
