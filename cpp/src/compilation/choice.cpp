@@ -254,6 +254,7 @@ Decision Chooser::by_formula(Instead instead) {
         trials = affordable_trials(naive_, false);
         predict(trials);
         const double floor = floor_s();
+        if (instead != Instead::nothing && floor > question_.beat_s) return {.failed = Failed::none_faster};
         optimal = std::any_of(trials.begin(), trials.end(),
                               [&](const Trial& t) { return t.fits && t.time_s <= floor * kRelTol; });
     }
@@ -288,7 +289,9 @@ Decision Chooser::by_model(const std::string& model) {
             predict(first);
             if (!first.empty()) {
                 posted = first[0];
-                if (!question_.hashed) search.set_floor(floor_s());
+                const double floor = question_.hashed ? 0 : floor_s();  // that of hashed routes is an expectation
+                if (floor > question_.beat_s) return {.failed = Failed::none_faster};
+                search.set_floor(floor);
                 search.run(first, {.share = kPostedShare, .single = kPostedShare});
                 too_long = !search.skipped().empty();
             }

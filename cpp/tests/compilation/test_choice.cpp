@@ -414,6 +414,18 @@ TEST_F(Choice, EndsAtTheFloor) {
     choose();
     EXPECT_EQ(tables.asked.substr(0, lp.size()), lp);
     EXPECT_FALSE(verdict.optimal);
+    tables.asked.clear();
+    question.hashed = false;
+    question.effort = 2;
+    question.situation.messages = kLarge + 1;
+    choose();
+    EXPECT_EQ(tables.asked.substr(0, lp.size()), "naive none; flow: naive none; flo");
+    EXPECT_TRUE(verdict.optimal);
+    tables.asked.clear();
+    question.beat_s = 99;  // less than what anything takes: nothing is simulated, no other schedule made
+    choose();
+    EXPECT_EQ(verdict.failed, Failed::none_faster);
+    EXPECT_EQ(tables.asked, "");
 }
 
 TEST_F(Choice, SkipsWhatFlowCannotTellFromTheNaiveExchange) {

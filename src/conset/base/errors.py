@@ -170,8 +170,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     names = sorted(known)
     given = shortened(name)
-    near = [
-        *difflib.get_close_matches(given, names, n=1, cutoff=0.5),
-        *difflib.get_close_matches(given.lower(), names, n=1, cutoff=0.5),
-    ]
+    near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
+    near = near or difflib.get_close_matches(given.lower(), names, n=1, cutoff=0.5)
     return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}"
