@@ -887,6 +887,12 @@ def simulate_flow(workload: Messages, execution: Execution, rates: FluidRates, *
 
 def stage_ways(ranks: int, places: int, sides: Sequence[int], follows: bool, fill: int) -> list[tuple[str, str, list[int]]]: ...
 
+STAGES_WORTH: float = 0.95
+
+STAGES_HOPEFUL: float = 1.5
+
+STAGES_TRIED: int = 4
+
 def factorisations(number: int, sides: Sequence[int]) -> list[list[int]]: ...
 
 def balanced_sides(ranks: int, stages: int) -> list[int]: ...

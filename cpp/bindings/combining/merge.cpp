@@ -109,6 +109,9 @@ std::vector<std::tuple<std::string, std::string, Numbers>> ways(std::int64_t ran
 void bind_merge(nb::module_& module) {
     module.def("stage_ways", &ways, nb::arg("ranks"), nb::arg("places"), nb::arg("sides"), nb::arg("follows"),
                nb::arg("fill"));
+    module.attr("STAGES_WORTH") = kStagesWorth;
+    module.attr("STAGES_HOPEFUL") = kStagesHopeful;
+    module.attr("STAGES_TRIED") = kStagesTried;
     module.def("factorisations", &listed, nb::arg("number"), nb::arg("sides"));
     module.def(
         "balanced_sides",

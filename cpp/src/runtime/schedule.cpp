@@ -28,10 +28,6 @@ RankSchedule schedule_of(const MachineData& machine, const NativeEvaluator& eval
             trial.time_s};
 }
 
-// As conset/compilation/combining.py has them.
-constexpr double kWorth = 0.95;        // what stages may take at most of the direct time to be chosen
-constexpr double kHopeful = 1.5;       // factor over it up to which a way is searched, every bundle posted at once
-constexpr std::int64_t kSearched = 4;  // ways per unit of effort, the best ones when every bundle is posted at once
 constexpr std::int64_t kMostStaged = 1 << 16;  // messages per unit of effort for which stages are considered
 
 // Bundles of one way, with what they take when all is posted at once.
@@ -68,8 +64,8 @@ std::vector<StagedCandidate> hopeful(const MachineData& machine, const RankMessa
         const std::int64_t most = *std::max_element(stages.bytes.begin(), stages.bytes.end());
         if (most > INT_MAX) continue;  // which no call of MPI carries
         const RankMessages bundles = messages_of(stages, messages.ranks);
-        const double seconds = posted_s(machine, bundles, stages, options, kHopeful * direct_s);
-        if (seconds > kHopeful * direct_s) continue;
+        const double seconds = posted_s(machine, bundles, stages, options, kStagesHopeful * direct_s);
+        if (seconds > kStagesHopeful * direct_s) continue;
         if (stages.memory <= options.memory)
             found.push_back({&way, std::move(stages), seconds});
         else
@@ -80,18 +76,18 @@ std::vector<StagedCandidate> hopeful(const MachineData& machine, const RankMessa
     return found;
 }
 
-// The fastest of stages and of the direct schedule, which is kept unless they gain more than kWorth.
+// The fastest of stages and of the direct schedule, which is kept unless they gain more than kStagesWorth.
 RankSchedule combined(const MachineData& machine, const RankMessages& messages, const ScheduleOptions& options,
                       RankSchedule direct, bool by_model) {
     const auto size = static_cast<std::int64_t>(messages.size());
     const bool considered = options.combine && options.method == "auto" && by_model && size > 0;
     if (!considered || size / kMostStaged >= options.effort) return direct;
     RankSchedule best = std::move(direct);
-    double beat_s = kWorth * best.predicted_s;
+    double beat_s = kStagesWorth * best.predicted_s;
     const std::vector<StageWay> ways = stage_ways(machine, messages.ranks);
     StageChoice choice;
     std::vector<StagedCandidate> all = hopeful(machine, messages, options, ways, best.predicted_s, choice);
-    const auto searched = std::min(static_cast<std::int64_t>(all.size()), kSearched * options.effort);
+    const auto searched = std::min(static_cast<std::int64_t>(all.size()), kStagesTried * options.effort);
     all.resize(as_size(searched));
     for (StagedCandidate& each : all) {
         const RankMessages bundles = messages_of(each.stages, messages.ranks);

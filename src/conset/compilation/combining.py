@@ -250,17 +250,17 @@ def _all(
             yield f"virtual-grid:{written(sides)}", len(sides), grid
 
 
-BOXES, MIXES = 4, 2
+BOXES, MIXES = _core.STAGES_TRIED, 2
 """Candidates that are compiled per unit of effort, the best ones by the cost model.
 
 The same paths for all, mixed.
 """
-HOPEFUL = 1.5
+HOPEFUL = _core.STAGES_HOPEFUL
 """Factor over the direct exchange up to which a candidate is compiled.
 
 By the cost model; of more than `LARGE` messages it is `WORTH`.
 """
-WORTH = 0.95
+WORTH = _core.STAGES_WORTH
 """What a program may take at most of the direct time to be chosen."""
 
 

@@ -40,6 +40,11 @@ struct BoxNetwork {
     std::int64_t fill = 2;  // boxes along it have at most so many times as many cells as ranks; 1: ranks fill all boxes
 };
 
+// By which ways are searched, of the compiler and at run time.
+inline constexpr double kStagesWorth = 0.95;     // what stages may take at most of the direct time to be chosen
+inline constexpr double kStagesHopeful = 1.5;    // factor over it up to which a way is searched, by an estimate
+inline constexpr std::int64_t kStagesTried = 4;  // ways per unit of effort, the best ones by that estimate
+
 // Boxes along the network's routes and over rank numbers, rings where ranks do not factor: first the best of every
 // number of stages, then the second best.
 std::vector<StageWay> stage_ways(std::int64_t ranks, const BoxNetwork& network);
