@@ -153,10 +153,11 @@ typedef void (*conset_producer)(void* elements, int64_t count, void* state);
  *     seed=0
  *     effort=1            how long to search, counted as by `conset compile --effort`; 0: by formula
  *     combine=auto        auto: messages travel in bundles that ranks pass on, in stages, where the machine's model
- * says that this takes 5 % less (method=auto, plain types, not by formula); none memory=64MiB        temporary memory
- * that this may take of a rank (B, KB, MB, GB, KiB, MiB, GiB) compute=auto        all (every rank computes the
- * schedule), one (rank 0 does), auto schedule=x.plan     what `conset plan FILE -o x.plan` wrote: its phases and policy
- * instead of those that the ranks would make; beside it only a timeout. Counts must be its bytes, pair by pair
+ *                         says that this takes 5 % less (method=auto, plain types, not by formula); none
+ *     memory=64MiB        temporary memory that this may take of a rank (B, KB, MB, GB, KiB, MiB, GiB)
+ *     compute=auto        all (every rank computes the schedule), one (rank 0 does), auto
+ *     schedule=x.plan     what `conset plan FILE -o x.plan` wrote: its phases and policy instead of those that the
+ *                         ranks would make; beside it only a timeout. Counts must be its bytes, pair by pair
  *
  * Errors: CONSET_ERR_ARGUMENT (NULL where it may not be, a negative count, an unknown option, no graph),
  * CONSET_ERR_MISMATCH (what one sends and the other expects, in bytes, or the schedule has; recvcounts NULL on some

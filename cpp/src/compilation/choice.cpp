@@ -482,13 +482,18 @@ Array<Trial> Chooser::robust_trials(const TrialSearch& search, const Array<Trial
     return apart;
 }
 
-// Posting everything in rotated order where the model finds it no slower than as listed: real ranks that all begin with
-// one target are late by what no model shows.
+// Posting everything in rotated order where the model cannot tell it from what is as fast as `posted`: real ranks that
+// all begin with one target are late by what no model shows. A search that ended before it, or left it once something
+// was faster, has no time of it.
 Trial Chooser::rotated(const TrialSearch& search, const Trial& posted) const {
-    for (const Trial& trial : search.finished())
-        if (base(trial).is_naive() && base(trial).posting == kRotated && trial.policy == posted.policy &&
-            trial.in_flight == 0 && trial.time_s <= posted.time_s)
-            return trial;
+    const std::string& model = search.model_of(posted);
+    for (const std::int32_t at : orders_) {
+        if (bases_[at].posting != kRotated) continue;
+        Trial trial{.base = at, .policy = posted.policy, .model = model};
+        const auto time = time_by(model, trial, search.budget()).first;
+        trial.time_s = time.value_or(kNever);
+        if (trial.time_s <= std::max(posted.time_s, search.best_s() * error_of(model))) return trial;
+    }
     return posted;
 }
 

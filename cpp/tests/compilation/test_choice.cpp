@@ -361,13 +361,19 @@ TEST_F(Choice, PostsInRotatedOrderOnMeasuredMachines) {
     tables.posted = {tables.add("naive rotated", {kNone})};
     tables.posted[0].posting = kRotated;
     tables.posted[0].measured = true;
-    for (const auto& [rotated, expected] : {std::pair(100.0, "naive rotated none"), {100.5, "naive none"}}) {
-        tables.simulated = {{"naive none", 100}, {"naive rotated none", rotated}};
+    tables.add("lp", {kNone}).measured = true;
+    for (const auto& [rotated, lp, expected] : {std::tuple(100.0, 110.0, "naive rotated none"),
+                                                {104.9, 110.0, "naive rotated none"},
+                                                {105.1, 110.0, "naive none"},
+                                                {100.0, 99.0, "naive rotated none"},
+                                                {100.0, 90.0, "lp none"}}) {
+        tables.simulated = {{"naive none", 100}, {"naive rotated none", rotated}, {"lp none", lp}};
         choose();
         EXPECT_EQ(chosen(), expected);
     }
-    for (TrialBase* base : {&tables.schedules["naive"], &tables.posted[0]}) base->measured = false;
-    tables.simulated["naive rotated none"] = 100;
+    for (TrialBase* base : {&tables.schedules["naive"], &tables.schedules["lp"], &tables.posted[0]})
+        base->measured = false;
+    tables.simulated["lp none"] = 110;
     choose();
     EXPECT_EQ(chosen(), "naive none") << "the first of equals";
 }
