@@ -128,6 +128,8 @@ public:
         copy_text(exchange_->stages().combine, info.combine);
         info.memory_bytes = exchange_->stages().memory;
         info.left_out_bytes = exchange_->stages().left_out;
+        info.schedule_run_s = exchange_->times().schedule_run;
+        info.mpi_run_s = exchange_->times().mpi_run;
     }
 
     const Blocks& receives() const override {

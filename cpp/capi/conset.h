@@ -71,7 +71,7 @@ struct conset_connection;
 
 /* How an exchange was made. Times are this rank's, in seconds; 0 of what was not done. */
 typedef struct conset_info {
-    char method[32]; /* of the schedule: "lp", "first-fit", ...; "plan" of a plan file */
+    char method[32]; /* of the schedule: "lp", "first-fit", ...; "plan" of a plan file; "MPI_Ialltoallv": `measure` */
     char sync[32];   /* "none", "local", "ready", "barrier" or "barrier:<k>" */
     int64_t phases;
     double rows_s;          /* telling the others what this rank sends */
@@ -80,6 +80,8 @@ typedef struct conset_info {
     char combine[64];       /* how ranks pass on bundles of messages in stages: "2x4", ...; "none": they do not */
     int64_t memory_bytes;   /* temporary memory of that, of the rank that needs most */
     int64_t left_out_bytes; /* least that a way needs which `memory` left out; 0: none was */
+    double schedule_run_s;  /* what `measure` found that the schedule takes, the last rank's end; 0: not measured */
+    double mpi_run_s;       /* the same of MPI_Ialltoallv */
 } conset_info;
 
 /* A block of a program: a schedule, run `repeat` times. */
@@ -155,6 +157,9 @@ typedef void (*conset_producer)(void* elements, int64_t count, void* state);
  *     combine=auto        auto: messages travel in bundles that ranks pass on, in stages, where the machine's model
  *                         says that this takes 5 % less (method=auto, plain types, not by formula); none
  *     memory=64MiB        temporary memory that this may take of a rank (B, KB, MB, GB, KiB, MiB, GiB)
+ *     measure=0           so many times the schedule and MPI_Ialltoallv take turns when the exchange is made or
+ *                         updated, on buffers of their own, and the faster is used (plain types, sources known,
+ *                         a pair's messages in one block); 0: MPI's own is not considered
  *     compute=auto        all (every rank computes the schedule), one (rank 0 does), auto
  *     schedule=x.plan     what `conset plan FILE -o x.plan` wrote: its phases and policy instead of those that the
  *                         ranks would make; beside it only a timeout. Counts must be its bytes, pair by pair
@@ -376,12 +381,12 @@ const char* conset_version(void);
                 call(MPI_Comm_dup) call(MPI_Comm_free) call(MPI_Comm_set_errhandler)                                  \
                     call(MPI_Dist_graph_neighbors_count) call(MPI_Dist_graph_neighbors) call(MPI_Type_size)           \
                         call(MPI_Type_get_extent) call(MPI_Type_get_envelope) call(MPI_Error_string) call(MPI_Isend)  \
-                            call(MPI_Start) call(MPI_Cancel)
+                            call(MPI_Start) call(MPI_Cancel) call(MPI_Ialltoallv)
 #define CONSET_LIB_COUNT_(name) +1
 enum { CONSET_LIB_CALL_COUNT = 0 CONSET_LIB_CALLS(CONSET_LIB_COUNT_) };
 
 /* Which calls, in which order: changes with what stands in conset_lib_mpi. */
-enum { CONSET_LIB_INTERFACE = 2 };
+enum { CONSET_LIB_INTERFACE = 3 };
 
 /* The program's MPI: addresses, bits of handles, constants of mpi.h. */
 typedef struct conset_lib_mpi {

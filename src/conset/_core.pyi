@@ -299,7 +299,7 @@ class Sides:
     def __init__(self, *, send: int, receive: int, send_type: int, receive_type: int) -> None: ...
 
 class ExchangeOptions:
-    def __init__(self, *, machine: str, method: str, sync: str, compute: str, timeout_s: float, seed: int, effort: int = 1, schedule: str = '', combine: str = 'auto', memory: int = 67108864) -> None: ...
+    def __init__(self, *, machine: str, method: str, sync: str, compute: str, timeout_s: float, seed: int, effort: int = 1, schedule: str = '', combine: str = 'auto', memory: int = 67108864, measure: int = 0) -> None: ...
 
 class ExchangeTimes:
     @property
@@ -310,6 +310,12 @@ class ExchangeTimes:
 
     @property
     def plan(self) -> float: ...
+
+    @property
+    def schedule_run(self) -> float: ...
+
+    @property
+    def mpi_run(self) -> float: ...
 
 class ExchangeOfInts:
     @staticmethod

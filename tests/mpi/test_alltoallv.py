@@ -17,8 +17,8 @@ from conset.machine.spec import parse_machine
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 
 OTHER_OPTIONS = (
-    "InputError: rank 1: machine, method, sync, seed, compute, effort, combine, memory, or whether "
-    "a schedule is given or sources are known, are not those of rank 0: must agree"
+    "InputError: rank 1: machine, method, sync, seed, compute, effort, combine, memory, measure, "
+    "or whether a schedule is given or sources are known, are not those of rank 0: must agree"
 )
 SAID = [
     "InputError: rank 1: sendcounts[2] = -1: must be at least 0",

@@ -34,9 +34,18 @@ struct Sides {
 
 ExchangeOptions options_of(std::string machine, std::string method, std::string sync, std::string compute,
                            double timeout_s, std::uint64_t seed, std::int64_t effort, std::string schedule,
-                           std::string combine, std::int64_t memory) {
-    return {std::move(machine),  std::move(method),  std::move(sync), std::move(compute), timeout_s, seed, effort,
-            std::move(schedule), std::move(combine), memory};
+                           std::string combine, std::int64_t memory, std::int64_t measure) {
+    return {std::move(machine),
+            std::move(method),
+            std::move(sync),
+            std::move(compute),
+            timeout_s,
+            seed,
+            effort,
+            std::move(schedule),
+            std::move(combine),
+            memory,
+            measure};
 }
 
 // An exchange, and what keeps alive the buffers that its requests know by address.
@@ -195,18 +204,20 @@ void bind_exchange(nb::module_& module) {
             "__init__",
             [](ExchangeOptions* self, std::string machine, std::string method, std::string sync, std::string compute,
                double timeout_s, std::uint64_t seed, std::int64_t effort, std::string schedule, std::string combine,
-               std::int64_t memory) {
+               std::int64_t memory, std::int64_t measure) {
                 new (self) ExchangeOptions(options_of(std::move(machine), std::move(method), std::move(sync),
                                                       std::move(compute), timeout_s, seed, effort, std::move(schedule),
-                                                      std::move(combine), memory));
+                                                      std::move(combine), memory, measure));
             },
             nb::kw_only(), nb::arg("machine"), nb::arg("method"), nb::arg("sync"), nb::arg("compute"),
             nb::arg("timeout_s"), nb::arg("seed"), nb::arg("effort") = 1, nb::arg("schedule") = "",
-            nb::arg("combine") = "auto", nb::arg("memory") = ExchangeOptions{}.memory);
+            nb::arg("combine") = "auto", nb::arg("memory") = ExchangeOptions{}.memory, nb::arg("measure") = 0);
     nb::class_<ExchangeTimes>(module, "ExchangeTimes")
         .def_ro("rows", &ExchangeTimes::rows)
         .def_ro("schedule", &ExchangeTimes::schedule)
-        .def_ro("plan", &ExchangeTimes::plan);
+        .def_ro("plan", &ExchangeTimes::plan)
+        .def_ro("schedule_run", &ExchangeTimes::schedule_run)
+        .def_ro("mpi_run", &ExchangeTimes::mpi_run);
     bind_one<int>(module, "ExchangeOfInts");
     bind_one<void*>(module, "ExchangeOfPointers");
 }

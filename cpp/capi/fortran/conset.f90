@@ -27,6 +27,7 @@ module conset
         real(c_double) :: rows_s, schedule_s, plan_s
         character(kind=c_char) :: combine(64)
         integer(c_int64_t) :: memory_bytes, left_out_bytes
+        real(c_double) :: schedule_run_s, mpi_run_s
     end type conset_info
 
     interface

@@ -34,6 +34,15 @@ RankExecutor<Handle>::RankExecutor(const MpiWorld<Handle>& world, RankPlan plan,
 }
 
 template <class Handle>
+RankExecutor<Handle>::RankExecutor(const MpiWorld<Handle>& world, RankCollective collective,
+                                   const RankBuffers<Handle>& buffers)
+    : world_(world),
+      collective_(std::move(collective)),
+      buffers_(buffers),
+      memory_(plan_, items_, buffers.send, buffers.receive),
+      status_(std::make_unique<std::byte[]>(world.mpi.status_bytes)) {}
+
+template <class Handle>
 RankExecutor<Handle>::~RankExecutor() {
     if (running()) memory_.abandon();
 }
@@ -139,6 +148,16 @@ bool RankExecutor<Handle>::startall(Array<Handle>& requests, std::size_t begin, 
 
 template <class Handle>
 ExchangeState RankExecutor<Handle>::start() {
+    if (collective_) {
+        const auto& [send_counts, send_starts, receive_counts, receive_starts] = *collective_;
+        if (!fine("MPI_Ialltoallv",
+                  world_.mpi.calls.ialltoallv(buffers_.send, send_counts.data(), send_starts.data(), buffers_.send_type,
+                                              buffers_.receive, receive_counts.data(), receive_starts.data(),
+                                              buffers_.receive_type, world_.comm, &barrier_)))
+            return ExchangeState::failed;
+        stage_ = Stage::collective;
+        return progress();
+    }
     memory_.begin();
     if (steps_.empty()) {
         memory_.finish();
@@ -166,6 +185,7 @@ ExchangeState RankExecutor<Handle>::progress() {
             case Stage::receives: state = end_receives(); break;
             case Stage::sends: state = end_sends(); break;
             case Stage::signals: state = end_signals(); break;
+            case Stage::collective: state = end_collective(); break;
         }
         if (state != ExchangeState::ended) return state;
     }
@@ -230,6 +250,15 @@ ExchangeState RankExecutor<Handle>::pass_barrier() {
     bool ended = false;
     if (!test(barrier_, ended)) return ExchangeState::failed;
     return ended ? begin_sends() : ExchangeState::waiting;
+}
+
+template <class Handle>
+ExchangeState RankExecutor<Handle>::end_collective() {
+    bool ended = false;
+    if (!test(barrier_, ended)) return ExchangeState::failed;
+    if (!ended) return ExchangeState::waiting;
+    stage_ = Stage::idle;
+    return ExchangeState::ended;
 }
 
 template <class Handle>
@@ -365,7 +394,8 @@ ExchangeState RankExecutor<Handle>::end_signals() {
 template <class Handle>
 MissingPeers RankExecutor<Handle>::missing() {
     MissingPeers missing;
-    if (!running()) return missing;
+    missing.collective = stage_ == Stage::collective;
+    if (!running() || missing.collective) return missing;
     missing.barrier = stage_ == Stage::barrier;
     const RankStep& step = steps_[missing.barrier ? step_ - 1 : step_];
     missing.step = step.number;
@@ -388,6 +418,7 @@ MissingPeers RankExecutor<Handle>::missing() {
 
 template <class Handle>
 std::string RankExecutor<Handle>::describe(const MissingPeers& missing) const {
+    if (missing.collective) return "MPI_Ialltoallv has not ended";
     std::string text = step_name(plan_, missing.step);
     const char* between = ": ";
     const auto add = [&](const char* what, const Array<std::int32_t>& peers) {

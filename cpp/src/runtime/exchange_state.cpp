@@ -1,5 +1,9 @@
 #include "conset/runtime/exchange_state.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -11,6 +15,35 @@ namespace conset {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// The blocks of a side by rank, as MPI_Alltoallv takes them; false where it takes no such.
+bool by_rank(const Blocks& blocks, int ranks, Array<int>& counts, Array<int>& starts) {
+    constexpr std::int64_t most = std::numeric_limits<int>::max();
+    counts.assign(as_size(ranks), 0);
+    starts.assign(as_size(ranks), 0);
+    for (std::size_t k = 0; k < blocks.peer.size(); ++k) {
+        if (blocks.count[k] == 0) continue;
+        const std::size_t peer = as_size(blocks.peer[k]);
+        if (counts[peer] != 0 || blocks.count[k] > most || std::abs(blocks.displacement[k]) > most) return false;
+        counts[peer] = static_cast<int>(blocks.count[k]);
+        starts[peer] = static_cast<int>(blocks.displacement[k]);
+    }
+    return true;
+}
+
+// Memory for the blocks of a side where they lie from its start on; blocks before it are none of a plain type.
+Array<std::byte> room_for(const Blocks& blocks, const TypeShape& type) {
+    std::int64_t end = 0;
+    for (std::size_t k = 0; k < blocks.peer.size(); ++k)
+        if (blocks.count[k] > 0) end = std::max(end, blocks.displacement[k] + blocks.count[k]);
+    return Array<std::byte>(as_size(end * type.extent));
+}
+
+bool starts_inside(const Blocks& blocks) {
+    for (std::size_t k = 0; k < blocks.peer.size(); ++k)
+        if (blocks.count[k] > 0 && blocks.displacement[k] < 0) return false;
+    return true;
+}
 
 // The application's communicator once more: with errors returned, and for the exchange alone.
 template <class Handle>
@@ -82,14 +115,66 @@ Outcome Exchange<Handle>::State::make(MadeExchange<Handle>& made, const Outcome&
     const ScheduledPart scheduled = shared->schedule(machine, own);
     made.times.schedule = lap();
     made.summary = scheduled.summary;
-    if (own.fine()) own = outcome_of([&] { prepare(made, plan(made, scheduled), RankItems{}); });
+    RankPlan own_plan;
+    if (own.fine())
+        own = outcome_of([&] {
+            own_plan = plan(made, scheduled);
+            prepare(made, own_plan, RankItems{});
+        });
     own = agree(collectives, own, scheduled.digest, "its schedule is not that of rank 0: machine files differ");
+    made.times.plan = lap();
+    if (own.fine() && options.measure > 0 && sources_known)
+        own = outcome_of([&] { measure(made, own_plan, packable); });
     if (!own.fine()) {
         drop(made);
         shared->forget();
     }
-    made.times.plan = lap();
     return own;
+}
+
+template <class Handle>
+double Exchange<Handle>::State::time_of(RankExecutor<Handle>& executor) {
+    collectives.all_gather(0.0);  // all begin once all are here
+    const auto began = Clock::now();
+    auto state = executor.start();
+    if (state == ExchangeState::waiting)
+        state = executor.wait(std::numeric_limits<double>::infinity(), collectives.nap());
+    const double took = std::chrono::duration<double>(Clock::now() - began).count();
+    if (state == ExchangeState::failed) throw Failure(Code::mpi, here(executor.describe(executor.failure())));
+    const Array<double> all = collectives.all_gather(took);
+    return *std::max_element(all.begin(), all.end());
+}
+
+template <class Handle>
+void Exchange<Handle>::State::measure(MadeExchange<Handle>& made, const RankPlan& plan, bool plain) {
+    RankCollective own;
+    const int ranks = collectives.ranks();
+    const bool can = plain && by_rank(made.sends, ranks, own.send_counts, own.send_starts) &&
+                     by_rank(made.receives, ranks, own.receive_counts, own.receive_starts) &&
+                     starts_inside(made.sends) && starts_inside(made.receives);
+    const Array<double> able = collectives.all_gather(can ? 1.0 : 0.0);
+    if (std::find(able.begin(), able.end(), 0.0) != able.end()) return;
+    Array<std::byte> sent = room_for(made.sends, made.send_type), received = room_for(made.receives, made.receive_type);
+    RankBuffers<Handle> apart = made.buffers;
+    apart.send = sent.data();
+    apart.receive = received.data();
+    RankExecutor<Handle> scheduled(world, plan, RankItems{}, apart), collective(world, own, apart);
+    if (!scheduled.prepare()) throw Failure(Code::mpi, here(scheduled.describe(scheduled.failure())));
+    std::array<Array<double>, 2> times;
+    for (std::int64_t round = 0; round <= options.measure; ++round)  // the first is not counted
+        for (const std::size_t turn : {std::size_t{0}, std::size_t{1}}) {
+            const std::size_t which = (turn + as_size(round)) % 2;
+            const double took = time_of(which == 0 ? scheduled : collective);
+            if (round > 0) times[which].push_back(took);
+        }
+    scheduled.release();
+    for (Array<double>& each : times) std::nth_element(each.begin(), each.begin() + std::ssize(each) / 2, each.end());
+    made.times.schedule_run = times[0][times[0].size() / 2];
+    made.times.mpi_run = times[1][times[1].size() / 2];
+    if (made.times.mpi_run >= made.times.schedule_run) return;
+    drop(made);
+    made.executor = std::make_unique<RankExecutor<Handle>>(world, std::move(own), made.buffers);
+    made.summary = {1, SyncKind::none, 1, 0, "MPI_Ialltoallv", 0};
 }
 
 template <class Handle>

@@ -84,12 +84,14 @@ ExchangeOptions ExchangeOptions::parse(std::string_view text) {
                 std::min(parse_quantity("memory", value, kSizeUnits, "64MiB (B, KB, MB, GB, KiB, MiB, GiB)"), 0x1p62));
         else if (key == "seed")
             options.seed = parse_number<std::uint64_t>("seed", value, "2^64 - 1");
+        else if (key == "measure")
+            options.measure = parse_number<std::int32_t>("measure", value, "2^31 - 1");
         else if (key == "effort")
             options.effort = parse_number<std::int32_t>("effort", value, "2^31 - 1");
         else
             refuse("unknown key '" + key +
                    "': known are machine, method, sync, timeout, seed, compute, effort, "
-                   "combine, memory, schedule");
+                   "combine, memory, measure, schedule");
     }
     options.check();
     return options;
@@ -101,12 +103,12 @@ void ExchangeOptions::check() const {
     if (combine != "none" && combine != "auto") refuse("combine '" + combine + "': must be none or auto");
     if (memory < 0) refuse("memory " + std::to_string(memory) + " B: must be at least 0");
     const ExchangeOptions none;
-    if (!schedule.empty() &&
-        (machine != none.machine || method != none.method || sync != none.sync || compute != none.compute ||
-         seed != none.seed || effort != none.effort || combine != none.combine || memory != none.memory))
+    if (!schedule.empty() && (machine != none.machine || method != none.method || sync != none.sync ||
+                              compute != none.compute || seed != none.seed || effort != none.effort ||
+                              combine != none.combine || memory != none.memory || measure != none.measure))
         refuse(
-            "schedule: is compiled already, machine, method, sync, compute, effort, seed, combine and memory cannot be "
-            "given beside it");
+            "schedule: is compiled already, machine, method, sync, compute, effort, seed, combine, memory and measure "
+            "cannot be given beside it");
     if (!std::isfinite(timeout_s) || timeout_s < 0)
         refuse("timeout " + std::to_string(timeout_s) + " s: must be at least 0, and finite");
 }

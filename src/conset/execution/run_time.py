@@ -342,11 +342,15 @@ class SetupTimes:
         rows_s: telling others what this rank sends.
         schedule_s: computing the schedule.
         plan_s: this rank's part of it, and its requests.
+        schedule_run_s: what the schedule takes, by `measure`; 0: not measured.
+        mpi_run_s: what `MPI_Ialltoallv` takes, likewise.
     """
 
     rows_s: float
     schedule_s: float
     plan_s: float
+    schedule_run_s: float = 0.0
+    mpi_run_s: float = 0.0
 
 
 MEMORY = 2**26
@@ -367,6 +371,7 @@ class ScheduleOptions:
     effort: int = 1
     combine: str = "auto"
     memory: int = MEMORY
+    measure: int = 0
 
     def to_core(self, folder: Callable[[], Path]) -> _core.ExchangeOptions:
         """For the core; any other than a bare network goes through a file.
@@ -380,7 +385,7 @@ class ScheduleOptions:
             raise UsageError(
                 f"timeout_s {self.timeout_s}: must be above 0, and finite", options=["timeout_s"]
             )
-        for word, bits in (("seed", 64), ("effort", 31), ("memory", 63)):
+        for word, bits in (("seed", 64), ("effort", 31), ("memory", 63), ("measure", 31)):
             if not 0 <= (value := getattr(self, word)) < 2**bits:
                 raise UsageError(f"{word} {value}: must be from 0 to 2^{bits} - 1", options=[word])
         return _core.ExchangeOptions(
@@ -394,6 +399,7 @@ class ScheduleOptions:
             schedule=plan_word(self.schedule, folder),
             combine=self.combine,
             memory=self.memory,
+            measure=self.measure,
         )
 
 
@@ -408,7 +414,7 @@ class RowExchange(Exchange):
         sources: shape=(blocks), int32: where blocks come from, in the order of the receive buffer's
             counts.
         recvcounts: shape=(blocks), int64: their elements.
-        method: what made the schedule.
+        method: what made the schedule, or `MPI_Ialltoallv`.
         sync: how phases are kept apart.
         phases: of the schedule.
         combine: how messages are combined in stages, as `conset compile --combine` takes it, or
@@ -524,7 +530,9 @@ class RowExchange(Exchange):
         self.method, self.sync, self.phases = native.method, native.sync, native.phases
         stages, times = native.stages, native.times
         self.combine, self.memory, self.left_out = stages.combine, stages.memory, stages.left_out
-        self.times = SetupTimes(times.rows, times.schedule, times.plan)
+        self.times = SetupTimes(
+            times.rows, times.schedule, times.plan, times.schedule_run, times.mpi_run
+        )
 
 
 def _for_core(sides: tuple[Side, Side]) -> dict[str, Any]:
@@ -579,6 +587,7 @@ def alltoallv_init(
     effort: int = 1,
     combine: str = "auto",
     memory: int = MEMORY,
+    measure: int = 0,
 ) -> RowExchange:
     """A persistent `Alltoallv` in the phases of a schedule: a given one, or made by the ranks now.
 
@@ -623,6 +632,9 @@ def alltoallv_init(
         combine: auto: bundles of messages are passed on in stages where the machine's model says
             that this takes 5 % less (method auto, plain elements, not by formula); none.
         memory: temporary memory of that on a rank [B]; ways that need more are left out.
+        measure: rounds in which the schedule and `MPI_Ialltoallv` take turns on buffers of their
+            own when the exchange is made or updated; the faster is used. 0: none. Of plain
+            elements whose sources are known, a pair's messages in one block.
 
     Raises:
         UsageError: an option. InputError: counts, displacements, buffers or the machine; what one
@@ -631,15 +643,11 @@ def alltoallv_init(
         ExecutionError: MPI failed, or the deadline has passed.
     """
     peers = np.arange(comm.size, dtype=np.int32)
-    return RowExchange(
-        comm,
-        peers,
-        peers,
-        Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls),
-        ScheduleOptions(
-            machine, method, sync, timeout_s, seed, compute, schedule, effort, combine, memory
-        ),
+    options = ScheduleOptions(
+        machine, method, sync, timeout_s, seed, compute, schedule, effort, combine, memory, measure
     )
+    arguments = Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls)
+    return RowExchange(comm, peers, peers, arguments, options)
 
 
 @python_interface
@@ -662,6 +670,7 @@ def neighbor_alltoallv_init(
     effort: int = 1,
     combine: str = "auto",
     memory: int = MEMORY,
+    measure: int = 0,
 ) -> RowExchange:
     """`alltoallv_init` with the neighbours of a distributed graph only; collective.
 
@@ -688,6 +697,7 @@ def neighbor_alltoallv_init(
         effort: how long to search.
         combine: auto or none.
         memory: temporary memory that stages may take of a rank [B].
+        measure: rounds in which the schedule and `MPI_Ialltoallv` take turns, to choose.
 
     Raises:
         UsageError, InputError, NoScheduleError, ExecutionError: as `alltoallv_init`; a UsageError
@@ -699,12 +709,13 @@ def neighbor_alltoallv_init(
             options=["comm"],
         )
     sources, targets, _ = comm.Get_dist_neighbors()
+    options = ScheduleOptions(
+        machine, method, sync, timeout_s, seed, compute, schedule, effort, combine, memory, measure
+    )
     return RowExchange(
         comm,
         np.array(targets, np.int32),
         np.array(sources, np.int32),
         Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls),
-        ScheduleOptions(
-            machine, method, sync, timeout_s, seed, compute, schedule, effort, combine, memory
-        ),
+        options,
     )

@@ -92,6 +92,14 @@ static void check_info(void) {
     CHECK(info.phases == RANKS - 1);
     CHECK(info.rows_s > 0 && info.schedule_s > 0 && info.plan_s > 0);
     CHECK(strcmp(info.combine, "none") == 0 && info.memory_bytes == 0 && info.left_out_bytes == 0);
+    CHECK(info.schedule_run_s == 0 && info.mpi_run_s == 0);
+    CHECK_CODE(conset_free(&exchange), CONSET_SUCCESS);
+    CHECK_CODE(conset_alltoallv_init(from, counts, displs, MPI_DOUBLE, to, counts, displs, MPI_DOUBLE, MPI_COMM_WORLD,
+                                     "measure=3;combine=none;", &exchange),
+               CONSET_SUCCESS);
+    CHECK_CODE(conset_exchange_info(exchange, &info), CONSET_SUCCESS);
+    CHECK(info.schedule_run_s > 0 && info.mpi_run_s > 0);
+    CHECK((strcmp(info.method, "MPI_Ialltoallv") == 0) == (info.mpi_run_s < info.schedule_run_s));
     CHECK_CODE(conset_free(&exchange), CONSET_SUCCESS);
     CHECK(strcmp(conset_version(), "0.0.0") > 0);
 }

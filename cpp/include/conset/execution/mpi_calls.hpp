@@ -45,6 +45,7 @@ inline constexpr std::array kMpiCalls{
     "MPI_Isend",
     "MPI_Start",
     "MPI_Cancel",
+    "MPI_Ialltoallv",
 };
 
 template <class Handle>
@@ -85,6 +86,8 @@ struct MpiCalls {
     int (*isend)(const void* from, int count, Handle type, int target, int tag, Handle comm, Handle* request);
     int (*start)(Handle* request);
     int (*cancel)(Handle* request);
+    int (*ialltoallv)(const void* from, const int* counts, const int* starts, Handle type, void* to,
+                      const int* to_counts, const int* to_starts, Handle to_type, Handle comm, Handle* request);
 
     // From their addresses, in the order of kMpiCalls.
     static MpiCalls at(View<const std::uint64_t> addresses) {
@@ -98,7 +101,7 @@ struct MpiCalls {
              calls.iallgatherv, calls.igatherv, calls.iscatterv, calls.comm_rank, calls.comm_size, calls.comm_dup,
              calls.comm_free, calls.comm_set_errhandler, calls.dist_graph_neighbors_count, calls.dist_graph_neighbors,
              calls.type_size, calls.type_get_extent, calls.type_get_envelope, calls.error_string, calls.isend,
-             calls.start, calls.cancel);
+             calls.start, calls.cancel, calls.ialltoallv);
         return calls;
     }
 };

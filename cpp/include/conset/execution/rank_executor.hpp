@@ -33,6 +33,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "conset/execution/mpi_calls.hpp"
@@ -56,6 +57,12 @@ struct MissingPeers {
     Array<std::int32_t> data, signals;   // what does not come
     Array<std::int32_t> taken, noticed;  // data and signals that are not taken
     bool barrier = false;                // other ranks have not come to a barrier
+    bool collective = false;             // MPI_Ialltoallv has not ended
+};
+
+// One MPI_Ialltoallv in place of a plan: counts and starts by rank, in elements of the buffers' types.
+struct RankCollective {
+    Array<int> send_counts, send_starts, receive_counts, receive_starts;
 };
 
 template <class Handle>
@@ -63,6 +70,7 @@ class RankExecutor {
 public:
     // The buffers stay the caller's and must live, at their place, until `release`; the plan fits them.
     RankExecutor(const MpiWorld<Handle>& world, RankPlan plan, RankItems items, const RankBuffers<Handle>& buffers);
+    RankExecutor(const MpiWorld<Handle>& world, RankCollective collective, const RankBuffers<Handle>& buffers);
     RankExecutor(const RankExecutor&) = delete;
     RankExecutor& operator=(const RankExecutor&) = delete;
     ~RankExecutor();
@@ -92,7 +100,7 @@ public:
     void release();
 
 private:
-    enum class Stage : std::uint8_t { idle, enter, barrier, send, receives, sends, signals };
+    enum class Stage : std::uint8_t { idle, enter, barrier, send, receives, sends, signals, collective };
     // The requests of one kind; `run_end[k]`: up to where those from k on may be started by one call.
     struct Requests {
         Array<Handle> handles;
@@ -118,6 +126,7 @@ private:
     bool give_signals();  // to those whose needs have ended
     ExchangeState enter();
     ExchangeState pass_barrier();
+    ExchangeState end_collective();
     ExchangeState begin_sends();
     ExchangeState start_sends();
     ExchangeState end_receives();
@@ -134,6 +143,7 @@ private:
     const MpiWorld<Handle> world_;
     const RankPlan plan_;
     const RankItems items_;
+    const std::optional<RankCollective> collective_;
     const RankBuffers<Handle> buffers_;
     RankMemory memory_;
     std::unique_ptr<std::byte[]> status_;
@@ -146,7 +156,7 @@ private:
     // Where the exchange is. A cursor never goes back.
     Stage stage_ = Stage::idle;
     std::size_t step_ = 0;
-    Handle barrier_{};
+    Handle barrier_{};              // or what is in place of the plan
     std::size_t next_send_ = 0;     // the first that has not started
     std::size_t next_need_ = 0;     // the first need that has not been seen to be met
     std::size_t next_signal_ = 0;   // the first signal to this rank that has not been seen

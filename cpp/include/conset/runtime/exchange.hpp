@@ -24,8 +24,8 @@ namespace conset {
 template <class Handle>
 class RankExecutor;
 
-// `machine=torus:4x4;method=auto;sync=auto;timeout=10s;seed=0;compute=auto;effort=1;combine=auto;memory=64MiB` in any
-// order; pairs end with `;`.
+// `machine=torus:4x4;method=auto;sync=auto;timeout=10s;seed=0;compute=auto;effort=1;combine=auto;memory=64MiB;measure=0`
+// in any order; pairs end with `;`.
 // Or `schedule=x.plan`, with a timeout alone: the schedule is compiled already.
 struct ExchangeOptions {
     std::string machine, method = "auto", sync = "auto";
@@ -37,6 +37,7 @@ struct ExchangeOptions {
     std::string schedule;          // a plan file; empty: the ranks make the schedule
     std::string combine = "auto";  // auto: ranks pass on bundles in stages where that pays; none
     std::int64_t memory = std::int64_t{64} << 20;  // temporary memory that stages may take of each rank [B]
+    std::int64_t measure = 0;  // rounds in which the schedule and MPI's own take turns, to choose; 0: the schedule
     // Both throw Failure (Code::argument). Words of method and sync are checked by `schedule_messages`.
     static ExchangeOptions parse(std::string_view text);
     void check() const;
@@ -60,9 +61,10 @@ struct ExchangeRequest {
 
 // Seconds of this rank.
 struct ExchangeTimes {
-    double rows = 0;      // exchange of rows
-    double schedule = 0;  // computation
-    double plan = 0;      // this rank's part and its requests
+    double rows = 0;                       // exchange of rows
+    double schedule = 0;                   // computation
+    double plan = 0;                       // this rank's part and its requests
+    double schedule_run = 0, mpi_run = 0;  // what `measure` found, of the last rank; 0: not measured
 };
 
 template <class Handle>

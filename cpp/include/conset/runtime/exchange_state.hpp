@@ -41,6 +41,9 @@ struct Exchange<Handle>::State {
     // everywhere, but for a failure of MPI itself, which is thrown.
     Outcome make(MadeExchange<Handle>& made, const Outcome& before);
     void prepare(MadeExchange<Handle>& made, const RankPlan& plan, const RankItems& items) const;
+    // Runs the schedule and MPI_Ialltoallv in turn on buffers of their own; the faster is what `made` executes. Only
+    // where both can be made on every rank. Collective.
+    void measure(MadeExchange<Handle>& made, const RankPlan& plan, bool plain);
     // Frees its requests.
     void drop(MadeExchange<Handle>& other) const;
     Outcome close();
@@ -65,6 +68,8 @@ struct Exchange<Handle>::State {
 
 private:
     void check(MadeExchange<Handle>& made) const;
+    // What one execution takes, of the last rank [s]. Collective.
+    double time_of(RankExecutor<Handle>& executor);
     Outcome make_compiled(MadeExchange<Handle>& made, const RankPlan& given);
     RankPlan plan(MadeExchange<Handle>& made, const ScheduledPart& scheduled) const;
     void learn_receives(MadeExchange<Handle>& made, const PartOperations& receives) const;
