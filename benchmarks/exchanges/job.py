@@ -101,7 +101,7 @@ class Variant:
     exchange: str = ""
     plan: Plan | None = None
     stages: tuple[Pattern, ...] = ()
-    options: Mapping[str, str] | None = None
+    options: Mapping[str, Any] | None = None
     waiting: Waiting = Waiting()
 
 

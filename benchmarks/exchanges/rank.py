@@ -66,7 +66,7 @@ class RowsExchange(PlanExchange):
     """An exchange of `conset.alltoallv_init`, scheduled by the ranks from their own rows."""
 
     def __init__(
-        self, comm: MPI.Intracomm, ends: Ends, send: Bytes, receive: Bytes, options: dict[str, str]
+        self, comm: MPI.Intracomm, ends: Ends, send: Bytes, receive: Bytes, options: dict[str, Any]
     ) -> None:
         sides = [np.zeros((2, comm.size), np.int64) for _ in range(2)]
         for side, rows in zip(sides, (slice(0, ends.sends), slice(ends.sends, None)), strict=True):
