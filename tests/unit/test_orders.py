@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 import pytest
@@ -11,14 +12,13 @@ from hypothesis import given, strategies as st
 from conset.base.errors import InputError
 from conset.bounds import bound_schedule, order as bounds_order
 from conset.bounds.order import longest_chain
-from conset.machine.costs import Limits
+from conset.machine.costs import Limits, Steps, Synchronization
 from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
 from conset.methods.phases.naive import schedule_naive
 from conset.methods.phases.problem import Problem, SearchOptions
 from conset.methods.phases.table import find_method
 from conset.models import predict
-from conset.models.formula.evaluate import chain_busy
 from conset.pattern.pattern import Pattern
 from conset.schedule.files.compiled import document_of
 from conset.schedule.loads import order_messages
@@ -112,31 +112,55 @@ def from_one(messages: int, before: Pairs) -> Pattern:
 @given(
     ACYCLIC,
     st.lists(st.integers(0, 4), min_size=12, max_size=12),
-    st.sampled_from([[0, 5], [0, 2, 5]]),
+    st.sampled_from([("none", [0, 5]), ("barrier:2", [0, 2, 4, 5])]),
 )
-def test_chains_of_phases_add_up_what_messages_take_alone(
-    before: Pairs, phase: list[int], batches: list[int]
+def test_waves_of_messages_that_wait_follow_one_another(
+    before: Pairs, phase: list[int], policy: tuple[str, list[int]]
 ) -> None:
-    """Pairs with the second before the first do not count; a batch begins anew."""
-    machine = parse_machine("crossbar:3,overhead=1us,port=1GB/s")
+    """All messages leave rank 0 and take nothing but m + 1 us of latency.
+
+    Pairs with the second before the first do not count; a batch begins anew.
+    """
+    sync, batches = policy
+    sizes = tuple(from_one(12, []).size.tolist())
+    inject = Steps(tuple(1e-6 * (m + 1) for m in range(13)), (*sizes, inf))
+    machine = parse_machine("crossbar:3").with_costs(
+        lambda costs: replace(
+            costs,
+            send_overhead=Steps(),
+            receive_overhead=Steps(),
+            inject=inject,
+            eject=Steps(),
+            hop_s=0.0,
+            synchronization=Synchronization(),
+            port_out_Bps=inf,
+            port_in_Bps=inf,
+        )
+    )
     order = np.argsort(phase, kind="stable").astype(np.int32)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(phase, minlength=5))])
     schedule = Schedule(from_one(12, before), machine, "by hand", Limits(), offsets, order)
-    time_s, last = chain_busy(schedule, machine.costs, np.array(batches))
-    latency = machine.costs.overhead.at(0)
+    phase_s = predict(schedule, sync=sync).phase_s
     batch = np.repeat(np.arange(len(batches) - 1), np.diff(batches))
-    end: dict[int, float] = {}
+    wave: dict[int, int] = {}
     for m in order.tolist():
         behind = [
             i
             for i, j in before
             if j == m and phase[i] <= phase[m] and batch[phase[i]] == batch[phase[m]]
         ]
-        end[m] = max((end[i] for i in behind), default=0.0) + latency + (m + 1) * 1e-6
+        wave[m] = max((wave[i] + 1 for i in behind), default=0)
     for p in range(5):
-        inside = [m for m in range(12) if batch[phase[m]] == batch[p] and phase[m] <= p]
-        assert time_s[p] == pytest.approx(max((end[m] for m in inside), default=0.0), rel=1e-12)
-        assert not inside or end[int(order[last[p]])] == pytest.approx(time_s[p], rel=1e-12)
+        together = [m for m in range(12) if batch[phase[m]] == batch[p]]
+        last = max((wave[m] for m in together if phase[m] <= p), default=0)
+        waits = any(wave[m] for m in together)  # else only messages up to a phase are in flight
+        waves = [
+            [m + 1 for m in together if wave[m] == w and (waits or phase[m] <= p)]
+            for w in range(last + 1)
+        ]
+        time_s = phase_s[batches[batch[p]] : p + 1].sum()
+        expected = 1e-6 * sum(max(longest, default=0) for longest in waves)
+        assert time_s == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("length", [3, 70, 200])

@@ -52,22 +52,35 @@ const MessageCosts& costs_on(const Network& network, const GivenCosts& given) {
     return given.costs;
 }
 
-Formula batches(const BoundTransfers& transfers, const BoundRanks& ranks, In<std::int64_t> phase_offsets,
-                In<std::int64_t> batch_offsets, bool phase_by_phase, const GivenCosts& costs) {
+// What transfers wait for; keeps the arrays it looks at.
+class BoundWaits {
+public:
+    BoundWaits(std::size_t transfers, In<std::int32_t> first, In<std::int32_t> second, In<std::int32_t> posted)
+        : posted_(posted) {
+        check_pairs(view(first), view(second), transfers);
+        check_ids("posted", view(posted), static_cast<std::int64_t>(transfers));
+        if (posted.shape(0) != 0) check_size("posted", posted.shape(0), transfers);
+        before_ = Rows::by(transfers, first.shape(0), {}, [&](auto k) { return view(second)[k]; });
+        for (std::int32_t& k : before_.items) k = view(first)[k];
+    }
+
+    Waits of(const BoundTransfers& transfers) const {
+        check_size("waits", before_.offsets.size() - 1, (*transfers).size());
+        return {before_, view(posted_)};
+    }
+
+private:
+    Rows before_;
+    In<std::int32_t> posted_;
+};
+
+Formula phases(const BoundTransfers& transfers, const BoundRanks& ranks, const BoundWaits& waits,
+               In<std::int64_t> phase_offsets, In<std::int64_t> batch_offsets, bool partners, const GivenCosts& costs) {
     nb::gil_scoped_release released;
     const Routes& routes = *transfers;
     check_phases(view(phase_offsets), view(batch_offsets), routes.size());
-    return time_batches(routes, ranks.of(transfers), transfers.size(), view(phase_offsets), view(batch_offsets),
-                        phase_by_phase, costs_on(routes.network, costs));
-}
-
-Ends rank_ends(const BoundTransfers& transfers, const BoundRanks& ranks, In<std::int64_t> phase_offsets,
-               const GivenCosts& costs) {
-    nb::gil_scoped_release released;
-    const Routes& routes = *transfers;
-    check_rise("phase_offsets", view(phase_offsets), routes.size());
-    return time_ranks(routes, ranks.of(transfers), transfers.size(), view(phase_offsets),
-                      costs_on(routes.network, costs));
+    return time_phases(routes, ranks.of(transfers), transfers.size(), view(phase_offsets), view(batch_offsets),
+                       partners, costs_on(routes.network, costs), waits.of(transfers));
 }
 
 // (synchronization, setup, transfer, all three) [s].
@@ -108,14 +121,20 @@ void bind_formula(nb::module_& module) {
         .def_prop_ro("busy", &entries<Formula, &Formula::busy>)
         .def_prop_ro("kind", &entries<Formula, &Formula::kind>)
         .def_prop_ro("index", &entries<Formula, &Formula::index>)
-        .def_prop_ro("setups", &entries<Formula, &Formula::setups>);
-    nb::class_<Ends>(module, "Ends")
-        .def_prop_ro("end", &entries<Ends, &Ends::end>)
-        .def_prop_ro("rank", &entries<Ends, &Ends::rank>)
-        .def_prop_ro("setups", &entries<Ends, &Ends::setups>);
-    module.def("time_batches", &batches, nb::arg("transfers"), nb::arg("ranks"), nb::arg("phase_offsets").noconvert(),
-               nb::arg("batch_offsets").noconvert(), nb::arg("phase_by_phase"), nb::arg("costs"));
-    module.def("time_ranks", &rank_ends, nb::arg("transfers"), nb::arg("ranks"), nb::arg("phase_offsets").noconvert(),
+        .def_prop_ro("setups", &entries<Formula, &Formula::setups>)
+        .def(
+            "take_timetable",
+            [](Formula& found, In<double> time, In<std::int64_t> setups) {
+                check_size("time", time.shape(0), found.busy.size());
+                check_size("setups", setups.shape(0), found.busy.size());
+                found.take_later(view(time), Busy::timetable, view(setups), view(setups));
+            },
+            nb::arg("time").noconvert(), nb::arg("setups").noconvert());
+    nb::class_<BoundWaits>(module, "Waits")
+        .def(nb::init<std::size_t, In<std::int32_t>, In<std::int32_t>, In<std::int32_t>>(), nb::arg("transfers"),
+             nb::arg("first").noconvert(), nb::arg("second").noconvert(), nb::arg("posted").noconvert());
+    module.def("time_phases", &phases, nb::arg("transfers"), nb::arg("ranks"), nb::arg("waits"),
+               nb::arg("phase_offsets").noconvert(), nb::arg("batch_offsets").noconvert(), nb::arg("partners"),
                nb::arg("costs"));
     module.def("add_up", &terms, nb::arg("busy").noconvert(), nb::arg("setups").noconvert(),
                nb::arg("batch_offsets").noconvert(), nb::kw_only(), nb::arg("barriers"), nb::arg("barrier"),

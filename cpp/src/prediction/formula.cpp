@@ -14,6 +14,7 @@ using namespace formula;
 
 // Of equals the first kind is named; sums of the same terms in another order are equals.
 constexpr double kRounding = 1e-12;
+constexpr auto kBusyKinds = static_cast<std::size_t>(Busy::partners);  // that a batch has
 
 class Batches {
 public:
@@ -52,7 +53,8 @@ public:
 
     void meet(std::size_t first, std::size_t last) { partners_.meet(first, last); }
 
-    void add(std::size_t k, std::int64_t bytes) {
+    // Returns what the transfer takes alone.
+    double add(std::size_t k, std::int64_t bytes) {
         const std::int32_t s = ranks_of_.sender[k], t = ranks_of_.receiver[k];
         Rank &sender = rank(s, routes_.source[k]), &receiver = rank(t, routes_.target[k]);
         double slowest = std::max({costs_.out, costs_.in, costs_.node});
@@ -79,6 +81,7 @@ public:
             raise(Busy::slots, s, start + m.alone, sender.setups);
         }
         if (leaves) add_bytes(k, bytes, m, wait);
+        return m.alone;
     }
 
     void close_phase(Formula& formula) {
@@ -274,7 +277,7 @@ private:
 
 Formula time_batches(const Routes& routes, const Ranks& ranks, View<const std::int64_t> size,
                      View<const std::int64_t> phase_offsets, View<const std::int64_t> batch_offsets,
-                     bool phase_by_phase, const MessageCosts& costs) {
+                     bool phase_by_phase, const MessageCosts& costs, Array<double>* alone) {
     Batches batches(routes, ranks, costs, phase_by_phase);
     Formula result;
     const auto transfer = [&](std::size_t p) { return static_cast<std::size_t>(phase_offsets[p]); };
@@ -286,11 +289,26 @@ Formula time_batches(const Routes& routes, const Ranks& ranks, View<const std::i
         for (std::size_t p = first; p < last; ++p) {
             batches.open_phase();
             if (phase_by_phase) batches.meet(transfer(p), transfer(p + 1));
-            for (std::size_t k = transfer(p); k < transfer(p + 1); ++k) batches.add(k, entry(size, k));
+            for (std::size_t k = transfer(p); k < transfer(p + 1); ++k) {
+                const double seconds = batches.add(k, entry(size, k));
+                if (alone != nullptr) alone->push_back(seconds);
+            }
             batches.close_phase(result);
         }
     }
     return result;
+}
+
+void Formula::take_later(View<const double> time, Busy of, View<const std::int64_t> at,
+                         View<const std::int64_t> setups_of) {
+    for (std::size_t p = 0; p < time.size(); ++p) {
+        if (time[p] > busy[p] * (1 + kRounding)) {
+            kind[p] = static_cast<std::int32_t>(of);
+            index[p] = at[p];
+            setups[p] = setups_of[p];
+        }
+        busy[p] = std::max(busy[p], time[p]);
+    }
 }
 
 FormulaTerms add_up(View<const double> busy, View<const std::int64_t> setups, View<const std::int64_t> batch_offsets,

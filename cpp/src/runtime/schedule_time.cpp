@@ -85,15 +85,6 @@ Array<std::uint8_t> datelines(const MachineData& machine) {
     return crosses;
 }
 
-// Takes the later of both times of each phase, with its set-ups.
-void take_later(Formula& found, const Array<double>& time, const Array<std::int64_t>& setups) {
-    constexpr double rounding = 1 + 1e-12;  // the same terms are added in different orders
-    for (std::size_t p = 0; p < time.size(); ++p) {
-        if (time[p] > found.busy[p] * rounding) found.setups[p] = setups[p];
-        found.busy[p] = std::max(found.busy[p], time[p]);
-    }
-}
-
 Execution<double> execution_of(const MachineCosts& costs, const SyncPolicy& policy, std::int64_t in_flight,
                                CostModel model) {
     Execution<double> execution;
@@ -271,114 +262,15 @@ double TimedSchedule::predict(const SyncPolicy& policy, const MachineCosts& cost
     const Ranks ranks{source_, target_, machine_.endpoints(), packed_};
     const Array<std::int64_t> offsets = batches(policy);
     const bool partners = policy.kind == SyncKind::local || policy.kind == SyncKind::ready;
-    Formula found = time_batches(routes(), ranks, bytes_, phases_.offsets, offsets, partners, given.costs);
-    if (partners) {
-        const Ends ends = time_ranks(routes(), ranks, bytes_, phases_.offsets, given.costs);
-        take_later(found, ends.end, ends.setups);
-    }
-    if (!waits_.items.empty()) take_order(found, policy, given, offsets);
+    Formula found = time_phases(routes(), ranks, bytes_, phases_.offsets, offsets, partners, given.costs, {waits_});
     if (!phases_.end.empty()) {
-        const std::int64_t opened = costs.setup > 0 ? 1 : 0;
-        const double end = timetable_end(policy) + static_cast<double>(opened) * costs.setup;
-        take_later(found, {end}, {opened});
+        const Array<std::int64_t> opened{costs.setup > 0 ? 1 : 0};
+        const Array<double> end{timetable_end(policy) + static_cast<double>(opened[0]) * costs.setup};
+        found.take_later(end, Busy::timetable, opened, opened);
     }
     const auto groups = static_cast<std::int64_t>(offsets.size()) - 1;
     const std::int64_t barriers = policy.kind == SyncKind::barrier ? groups - (costs.first_barrier ? 0 : 1) : 0;
     return add_up(found.busy, found.setups, offsets, barriers, costs.barrier, costs.setup).total();
-}
-
-// From the start of each transfer to its delivery, with nothing in its way.
-Array<double> TimedSchedule::alone(const MachineCosts& costs) const {
-    const CostSteps once =
-        costs.inject + costs.eject + CostSteps{{kUnlimited}, {costs.per_transfer}} + costs.requests();
-    const double port = std::max({1 / costs.port_out, 1 / costs.port_in, 1 / costs.node});
-    const bool has_links = machine_.network.link_slots() > 0;
-    const Array<double> link = has_links ? link_work(machine_, costs) : Array<double>{};
-    Array<double> slowest;
-    if (link.size() > 1) slowest = slowest_links(routes(), link);
-    Array<double> seconds(bytes_.size());
-    for (std::size_t k = 0; k < seconds.size(); ++k) {
-        const auto size = static_cast<double>(bytes_[k]);
-        const double copied = !packed_.empty() && packed_[k] != 0 ? size / costs.copy : 0.0;
-        const double hops = has_links ? machine_.network.hops(source_[k], target_[k]) : 0;
-        const double per_byte = std::max(port, !slowest.empty() ? slowest[k] : link.empty() ? port : link[0]);
-        const double latency = once.at(size) + hops * costs.hop.at(size) + costs.startup;
-        seconds[k] = costs.send_overhead.at(size) + copied + latency + size * per_byte +
-                     (costs.receive_overhead.at(size) + copied);
-    }
-    return seconds;
-}
-
-// What waits take: the longest chain of transfers, and the waves of those that wait for as many others, one after the
-// other; both since the batch of a phase began. Phases that ranks enter one by one are waves already.
-void TimedSchedule::take_order(Formula& found, const SyncPolicy& policy, const FormulaCosts& given,
-                               const Array<std::int64_t>& offsets) const {
-    const MachineCosts& costs = given.of;
-    const auto phases = as_size(phase_count());
-    const Array<double> duration = alone(costs);
-    const bool waves = policy.kind == SyncKind::none || policy.kind == SyncKind::barrier;
-    Array<double> chain(phases, 0), wave_end(phases, 0);
-    Array<std::int64_t> once(phases, 1), setups(phases, 0);
-    MessageCosts plain = given.costs;
-    plain.setup = 0;
-    plain.blocking = costs.blocking;
-    for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
-        const std::int64_t first = phases_.offsets[offsets[b]], last = phases_.offsets[offsets[b + 1]];
-        Array<double> end(duration.begin() + first, duration.begin() + last);
-        Array<std::int32_t> depth(end.size(), 0);
-        for (std::int64_t k = first; k < last; ++k)
-            for (const std::int32_t before : waits_.of(static_cast<std::int32_t>(k))) {
-                if (before < first) continue;
-                end[k - first] = std::max(end[k - first], end[before - first] + duration[k]);
-                depth[k - first] = std::max(depth[k - first], depth[before - first] + 1);
-            }
-        double latest = 0;
-        for (std::int64_t p = offsets[b]; p < offsets[b + 1]; ++p) {
-            for (std::int64_t k = phases_.offsets[p]; k < phases_.offsets[p + 1]; ++k)
-                latest = std::max(latest, end[k - first]);
-            chain[p] = latest + (latest > 0 ? costs.setup : 0);
-        }
-        const std::int32_t deepest = depth.empty() ? 0 : *std::max_element(depth.begin(), depth.end());
-        if (!waves || deepest == 0) continue;
-        Array<std::int32_t> order(depth.size());
-        std::iota(order.begin(), order.end(), 0);
-        std::stable_sort(order.begin(), order.end(), [&](auto one, auto other) { return depth[one] < depth[other]; });
-        Array<std::int64_t> cuts(as_size(deepest) + 2, 0);
-        for (const std::int32_t d : depth) ++cuts[d + 1];
-        std::partial_sum(cuts.begin(), cuts.end(), cuts.begin());
-        Array<std::int32_t> source, target;
-        Array<std::int64_t> bytes;
-        Array<std::uint8_t> packed;
-        for (const std::int32_t k : order) {
-            source.push_back(source_[k + first]);
-            target.push_back(target_[k + first]);
-            bytes.push_back(bytes_[k + first]);
-            if (!packed_.empty()) packed.push_back(packed_[k + first]);
-        }
-        const Ends ends = time_ranks({machine_.network, source, target, {}, {}},
-                                     {source, target, machine_.endpoints(), packed}, bytes, cuts, plain);
-        std::int32_t wave = 0;
-        for (std::int64_t p = offsets[b]; p < offsets[b + 1]; ++p) {
-            for (std::int64_t k = phases_.offsets[p]; k < phases_.offsets[p + 1]; ++k)
-                wave = std::max(wave, depth[k - first]);
-            if (costs.setup > 0) setups[p] = phases_with(ends.rank[wave], offsets[b], p);
-            wave_end[p] = ends.end[wave] + static_cast<double>(setups[p]) * costs.setup;
-        }
-    }
-    take_later(found, chain, once);
-    if (waves) take_later(found, wave_end, setups);
-}
-
-// Phases from one to another, both counted, in which a rank sends or receives.
-std::int64_t TimedSchedule::phases_with(std::int64_t rank, std::int64_t first, std::int64_t last) const {
-    std::int64_t count = 0;
-    for (std::int64_t p = first; p <= last; ++p)
-        for (std::int64_t k = phases_.offsets[p]; k < phases_.offsets[p + 1]; ++k)
-            if (source_[k] == rank || target_[k] == rank) {
-                ++count;
-                break;
-            }
-    return count;
 }
 
 double TimedSchedule::timetable_end(const SyncPolicy& policy) const {

@@ -303,5 +303,29 @@ TEST_F(Formulas, TheLeastOnEachLink) {
               (Array<double>{5, kInfinite, 3, kInfinite, 3, kInfinite, kInfinite, kInfinite}));
 }
 
+TEST_F(Formulas, WhatWaitsTakesAsLongAsItsChainAndItsWaves) {
+    add(0, 1, 10);
+    add(1, 0, 10);
+    const Rows one_waits{{0, 0, 1}, {0}};
+    const auto phases = [&](const Sizes& offsets, const Sizes& groups, bool partners, View<const std::int32_t> posted) {
+        return time_phases(routes(), {sender, receiver, 4, packed}, size, offsets, groups, partners, given(),
+                           {one_waits, posted});
+    };
+    const Formula chain = phases({0, 2}, {0, 1}, false, {});
+    EXPECT_DOUBLE_EQ(chain.busy[0], 2 * 27);
+    EXPECT_EQ(static_cast<Busy>(chain.kind[0]), Busy::chain);
+    EXPECT_EQ(chain.index[0], 1);
+    EXPECT_DOUBLE_EQ(phases({0, 1, 2}, {0, 1, 2}, false, {}).busy[1], 27) << "a batch begins anew";
+    costs.setup = 4;
+    const Formula waves = phases({0, 1, 2}, {0, 2}, false, {});
+    EXPECT_DOUBLE_EQ(waves.busy[1], 2 * 27 + 2 * 4) << "rank 0 is in both phases";
+    EXPECT_EQ(static_cast<Busy>(waves.kind[1]), Busy::partners);
+    EXPECT_EQ(waves.index[1], 0);
+    EXPECT_EQ(waves.setups[1], 2);
+    EXPECT_DOUBLE_EQ(phases({0, 2}, {0, 1}, true, {}).busy[0], 2 * 27 + 4) << "waves of a phase";
+    const Array<std::int32_t> posted{0, 1};
+    EXPECT_DOUBLE_EQ(phases({0, 1, 2}, {0, 2}, false, posted).busy[1], 2 * 27 + 4) << "no waves in a timetable";
+}
+
 }  // namespace
 }  // namespace conset

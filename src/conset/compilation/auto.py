@@ -53,7 +53,7 @@ from conset.compilation.trial import (
 from conset.compilation.verdict import Verdict, verdict_of
 from conset.machine import Limits, Machine, synchronization_s
 from conset.methods import find_method
-from conset.models import predict
+from conset.models import times_with
 from conset.pattern import Pattern
 from conset.schedule import ORDERS, Schedule, order_messages, phase_loads
 
@@ -308,10 +308,13 @@ class Evaluator:
         """
 
         def of_base(trials: Sequence[tuple[int, str]]) -> list[tuple[float, bool]]:
-            schedule = self.bases[trials[0][0]].schedule
+            schedule, policies = self.bases[trials[0][0]].schedule, [sync for _, sync in trials]
+            costs = schedule.machine.costs_for(schedule.method)
+            cases = [(sync, costs) for sync in policies]
+            times = times_with(schedule, cases, latest_ends=True)
             return [
-                (predict(schedule, sync=sync).time_s, receives_fit(schedule, sync))
-                for _, sync in trials
+                (time_s, receives_fit(schedule, sync))
+                for time_s, sync in zip(times, policies, strict=True)
             ]
 
         found: list[tuple[float, bool]] = []

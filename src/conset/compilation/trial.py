@@ -108,8 +108,8 @@ def loss_of(schedule: Schedule, sync: str) -> float:
     meet = 2 if parse_sync(sync).kind in ("local", "ready") else 1
     tolerance = max(costs.tolerance // meet, 1)
     fair_s, lossy_s = times_with(
-        replace(schedule, sync=sync),
-        [replace(costs, blocking=0.0), replace(costs, tolerance=tolerance)],
+        schedule,
+        [(sync, replace(costs, blocking=0.0)), (sync, replace(costs, tolerance=tolerance))],
     )
     return lossy_s / fair_s if fair_s > 0 else 1.0
 
@@ -267,7 +267,10 @@ def fastest_in(chosen: Trial, known: Iterable[Trial]) -> tuple[int, str]:
         for key, costs in {id(costs): costs for costs in own}.items()
     }
     formula_s = np.array(
-        [times_with(each.to_schedule(), drawn[id(own[k])]) for k, each in enumerate(trials)]
+        [
+            times_with(each.to_schedule(), [(each.sync, costs) for costs in drawn[id(own[k])]])
+            for k, each in enumerate(trials)
+        ]
     )
     known_s = np.array([[trial.time_s] for trial in trials])
     times = known_s * formula_s / np.where(formula_s[:, :1] > 0, formula_s[:, :1], 1.0)

@@ -39,7 +39,6 @@ from conset.schedule.policy import (
     InFlight,
     check_in_flight,
     check_posting,
-    depths_in_graph,
     order_of_transfers,
 )
 
@@ -457,11 +456,6 @@ class Schedule(ValueObject):
         place[self.posted] = np.arange(self.transfers, dtype=np.int32)
         kept = place[first] < place[second]
         return (first, second) if kept.all() else (first[kept], second[kept])
-
-    @cached_property
-    def depth(self) -> Ints32:
-        """shape=(transfers), int32: the most transfers one after the other that lead to each."""
-        return depths_in_graph(*self.ordered(), self.transfers)
 
     def rearranged(self, transfers: Integers, phase_offsets: Integers) -> Schedule:
         """Some of the transfers, or all, in this order and in these phases.

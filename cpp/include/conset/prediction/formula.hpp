@@ -15,6 +15,7 @@
 
 #include "conset/array.hpp"
 #include "conset/network/routes.hpp"
+#include "conset/rows.hpp"
 
 namespace conset {
 
@@ -58,9 +59,10 @@ enum class Busy : std::int32_t {
     processor,
     shared,  // a processor of all ranks of a node; its index is the node
     slots,
-    partners
+    partners,
+    chain,  // transfers that wait for one another; its index is the last one
+    timetable
 };
-inline constexpr int kBusyKinds = 11;
 
 struct Formula {
     // Per phase: the time since its batch began that the busiest resource needs for all phases up to this one [s],
@@ -68,13 +70,17 @@ struct Formula {
     Array<double> busy;
     Array<std::int32_t> kind;
     Array<std::int64_t> index, setups;
+
+    // Takes the later of both times of every phase; sums of the same terms in another order are equals.
+    void take_later(View<const double> time, Busy of, View<const std::int64_t> at, View<const std::int64_t> setups_of);
 };
 
 // Batches are phases batch_offsets[b] ... batch_offsets[b + 1]; work adds up inside a batch. Loads of links and
 // exchanges are counted in each phase (`phase_by_phase`) or in the whole batch.
+// Of each transfer `alone`, where there is such an array, takes what it takes with nothing in its way [s].
 Formula time_batches(const Routes& routes, const Ranks& ranks, View<const std::int64_t> size,
                      View<const std::int64_t> phase_offsets, View<const std::int64_t> batch_offsets,
-                     bool phase_by_phase, const MessageCosts& costs);
+                     bool phase_by_phase, const MessageCosts& costs, Array<double>* alone = nullptr);
 
 // When all ranks have ended phase 0 ... p, where a rank enters a phase when its own messages of the one before are
 // delivered: shape (phases), and which rank ends last.
@@ -95,6 +101,19 @@ struct FormulaTerms {
 // `busy` and `setups` by phase, as `time_batches` gives them; `barriers` of `barrier` seconds, set-ups of `setup`.
 FormulaTerms add_up(View<const double> busy, View<const std::int64_t> setups, View<const std::int64_t> batch_offsets,
                     std::int64_t barriers, double barrier, double setup);
+
+// Transfers that wait for others.
+struct Waits {
+    const Rows& before;                    // transfers that each one waits for, all posted before it; empty: none
+    View<const std::int32_t> posted = {};  // by a timetable, in whose order no waves form; empty: as listed
+};
+
+// As `time_batches` and, for ranks that wait for their `partners`, as `time_ranks`, whichever is later. What waits
+// takes as long as the longest chain of its batch, and as the waves of those that wait for as many others of the batch,
+// or with `partners` of the phase, which ranks end one after the other.
+Formula time_phases(const Routes& routes, const Ranks& ranks, View<const std::int64_t> size,
+                    View<const std::int64_t> phase_offsets, View<const std::int64_t> batch_offsets, bool partners,
+                    const MessageCosts& costs, const Waits& waits);
 
 // The least of `value[k]` over the transfers on each link; infinite on a link without any.
 Array<double> least_on_links(const Routes& routes, View<const double> value);

@@ -21,7 +21,6 @@ namespace conset {
 SyncPolicy parse_policy(std::string_view text);
 std::string policy_text(const SyncPolicy& policy);
 
-struct Formula;
 struct FormulaCosts;
 
 struct SimulatedTime {
@@ -70,10 +69,6 @@ private:
     Routes routes() const { return {machine_.network, source_, target_, {}, {}}; }
     Array<std::int64_t> batches(const SyncPolicy& policy) const;
     double timetable_end(const SyncPolicy& policy) const;
-    void take_order(Formula& found, const SyncPolicy& policy, const FormulaCosts& given,
-                    const Array<std::int64_t>& offsets) const;
-    std::int64_t phases_with(std::int64_t rank, std::int64_t first, std::int64_t last) const;
-    Array<double> alone(const MachineCosts& costs) const;
     std::int32_t most_datelines(const Array<std::uint8_t>& dateline) const;
 
     const MachineData& machine_;

@@ -12,18 +12,8 @@ where S is a synchronization of all ranks: a switch swaps what is open everywher
 2.3 of the ConSet text). Entering the first context is charged a set-up, and S where the machine
 charges the first barrier.
 
-What messages cost as the core's formulas take it, chains of the order, timetables.
-
-Chains: messages that must follow one another take at least their times alone, added up, as every
-message starts when those before it are delivered. Between two barriers chains begin anew.
-O(transfers + pairs).
-
-Order inside a phase: its messages form waves, those that follow none of it, those that follow one
-of these, and on. A rank begins a wave when all that it sends and receives in the one before is
-delivered, as under `local` it begins a phase, but sets up once a phase. Without barriers between
-phases waves go through all of them; under `local` and `ready` every phase has its own. So a message
-that follows one other of its rank also waits for the rest of that wave: where few messages have an
-order that is long by up to the rest. Cost: that of the recurrence.
+What messages cost as the core's formulas take it, timetables. Chains and waves of messages that
+wait for others are the core's (`cpp/src/prediction/formula_order.cpp`).
 
 Circuit switches (`conset.machine.circuits`): the planes run side by side, and each takes as long as
 its phases and the reconfigurations between them.
@@ -92,11 +82,11 @@ The time is the latest D, or the busiest resource over all phases where that is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -104,10 +94,8 @@ from conset import _core
 from conset.base import (
     Bools,
     Floats,
-    Indices,
     InputError,
     Ints,
-    Ints32,
     ValueObject,
     count_of,
     format_size,
@@ -125,7 +113,6 @@ from conset.machine import (
     plain_sizes,
     synchronization_s,
     transfer_s,
-    transfer_times,
     with_computation,
     work_of,
 )
@@ -139,7 +126,6 @@ from conset.schedule import (
     chained,
     chosen_links,
     circuits_of,
-    depths_in_graph,
     most_posted,
     order_of_transfers,
     parse_sync,
@@ -206,21 +192,19 @@ class Policy:
     """One row: how a policy groups phases, and its formula as text.
 
     Attributes:
-        waits_for_partners: whether ranks keep phases apart by themselves.
+        waits_for_partners: whether ranks keep phases apart by themselves; then loads and exchanges
+            are those of one phase, not of all that adds up.
         adds_up: `all`: work adds up over all phases; `group`: over the phases between two barriers.
-        phase_by_phase: whether loads and exchanges are those of one phase, not of all that adds up.
         formula: for people.
     """
 
     adds_up: str
-    phase_by_phase: bool
     waits_for_partners: bool
     formula: str
 
 
 NONE = Policy(
     "all",
-    False,
     False,
     "the most work of one processor, port, node or link, all messages in flight together",
 )
@@ -231,7 +215,6 @@ T = max over resources of W(all messages).
 
 LOCAL = Policy(
     "all",
-    True,
     True,
     "every rank enters a phase when its own messages of the one before are delivered",
 )
@@ -245,14 +228,12 @@ T = max(latest D, max over resources of W, work added up phase by phase).
 READY = Policy(
     "all",
     True,
-    True,
     "as local, and a message waits for a zero-byte signal from its target",
 )
 """S1 of the Wang-Ranka text: `local`, and a source waits for its target's signal."""
 
 BARRIER = Policy(
     "group",
-    False,
     False,
     "for every phase: synchronization + set-up + the most work of one processor, port, node "
     "or link in it",
@@ -299,8 +280,8 @@ def synchronizations(sync: Sync, phase_offsets: Ints, batches: Ints, first_barri
     return charged
 
 
-RankedTransfers = Callable[[Indices], tuple[_core.Transfers, _core.Ranks]]
-"""Transfers by their indices, with the ranks at their ends."""
+GivenTransfers = tuple[_core.Transfers, _core.Ranks, _core.Waits]
+"""Transfers as the core takes them, the ranks at their ends, and what they wait for."""
 
 
 def slots_of(schedule: Schedule, costs: Costs) -> int | None:
@@ -369,114 +350,6 @@ def message_costs(
     )
 
 
-def chain_busy(schedule: Schedule, costs: Costs, batches: Ints) -> tuple[Floats, Ints]:
-    """(time, last), shape=(phases).
-
-    The longest chain up to each phase since its batch began [s], its last transfer.
-
-    In the time is the set-up of the phase where it begins.
-
-    Args:
-        schedule: of a pattern with an order.
-        costs: of the method.
-        batches: shape=(batches + 1), int64, over phases.
-    """
-    alone = transfer_times(
-        schedule.machine,
-        costs,
-        schedule.source_node,
-        schedule.target_node,
-        schedule.size,
-        chosen_links(schedule),
-        schedule.packed,
-    ).alone
-    end = np.array(alone, np.float64)
-    first, second, depth = _pairs(schedule, batches)
-    # small unsigned numbers are sorted in linear time; what is in a cycle, -1, becomes large
-    depth = depth.astype(np.min_scalar_type(int(depth.max(initial=0))))[second]
-    order = np.argsort(depth, kind="stable")
-    for own in np.split(order, np.flatnonzero(np.diff(depth[order])) + 1):
-        np.maximum.at(end, second[own], end[first[own]] + alone[second[own]])
-    time, last = np.zeros(schedule.phases), np.zeros(schedule.phases, np.int64)
-    latest, begins = (0.0, 0), set(batches.tolist())
-    for p in range(schedule.phases):
-        if p in begins:
-            latest = (0.0, 0)
-        inside = schedule.phase(p)
-        if inside.stop > inside.start:
-            k = inside.start + int(np.argmax(end[inside]))
-            latest = max(latest, (float(end[k]), k))
-        time[p], last[p] = latest[0] + costs.setup_s * (latest[0] > 0), latest[1]
-    return time, last
-
-
-def order_busy(
-    schedule: Schedule,
-    costs: Costs,
-    sync: Sync,
-    batches: Ints,
-    transfers: RankedTransfers,
-) -> tuple[Floats, Ints, Ints]:
-    """(time, rank, set-ups), shape=(phases).
-
-    When ranks have ended the waves up to each phase of a batch [s].
-
-    Counted from the start of the batch; the rank is the last one, its set-ups are in the time. Of a
-    batch without an order inside, 0: it has other terms.
-
-    Args:
-        schedule: of a pattern with an order, without a timetable.
-        costs: of the method.
-        sync: the policy.
-        batches: shape=(batches + 1), int64, over phases.
-        transfers: of some transfers, as the core takes them.
-    """
-    time, rank, setups = np.zeros(schedule.phases), *np.zeros((2, schedule.phases), np.int64)
-    first, second, depth = _pairs(schedule, batches)
-    phase = schedule.phase_of
-    apart = sync.kind in ("local", "ready")  # phases are waves of their own
-    if apart:
-        inside = phase[first] == phase[second]
-        depth = depths_in_graph(first[inside], second[inside], schedule.transfers)
-    without = replace(costs, setup_s=0.0)
-    given = message_costs(schedule.machine, without, sync.kind, in_flight=slots_of(schedule, costs))
-    # rank · phases + phase wherever a rank has transfers, rising
-    ranks = np.stack([schedule.pattern.source, schedule.pattern.target])[:, schedule.message]
-    has = np.unique(ranks.astype(np.int64) * schedule.phases + schedule.phase_of)
-    for low, high in pairwise(batches.tolist()):
-        rows = slice(int(schedule.phase_offsets[low]), int(schedule.phase_offsets[high]))
-        if not depth[rows].any():
-            continue
-        keys = (depth[rows], phase[rows]) if apart else (depth[rows],)
-        order = np.lexsort(keys)
-        changes = np.any([np.diff(key[order]) != 0 for key in keys], axis=0)
-        cuts = np.concatenate([[0], np.flatnonzero(changes) + 1, [order.size]]).astype(np.int64)
-        ends = _core.time_ranks(*transfers(order + rows.start), cuts, given)
-        wave = np.empty(order.size, np.intp)
-        wave[order] = np.repeat(np.arange(cuts.size - 1), np.diff(cuts))
-        last = np.zeros(high - low, np.intp)
-        np.maximum.at(last, phase[rows] - low, wave)
-        last = np.maximum.accumulate(last)
-        rank[low:high] = ends.rank[last]
-        key = rank[low:high] * schedule.phases
-        setups[low:high] = np.searchsorted(
-            has, key + np.arange(low, high), side="right"
-        ) - np.searchsorted(has, key + low)
-        time[low:high] = ends.end[last] + setups[low:high] * costs.setup_s
-    return time, rank, setups
-
-
-def _pairs(schedule: Schedule, batches: Ints) -> tuple[Ints32, Ints32, Ints32]:
-    """(first, second, depth): as `Schedule.ordered`, of transfers of one batch alone."""
-    first, second = schedule.ordered()
-    if batches.size <= 2:
-        return first, second, schedule.depth
-    batch = np.repeat(np.arange(batches.size - 1), np.diff(batches))[schedule.phase_of]
-    kept = batch[first] == batch[second]
-    first, second = first[kept], second[kept]
-    return first, second, depths_in_graph(first, second, schedule.transfers)
-
-
 def timetable_busy(
     schedule: Schedule,
     work: Work,
@@ -532,9 +405,6 @@ def timetable_busy(
     return busy
 
 
-ROUNDING = 1e-12
-"""Relative: a timetable and a port's work add the same terms in different orders."""
-
 KINDS = (
     "port out",
     "port in",
@@ -551,6 +421,7 @@ KINDS = (
     "timetable",
 )
 """Resources, those of the core by the number it gives them."""
+NOTHING = np.zeros(0, np.int32)
 
 NODE_RESOURCES = {
     "port out": "port out of",
@@ -609,15 +480,31 @@ def predict(
     )
 
 
-def times_with(schedule: Schedule, costs: Iterable[Costs]) -> list[float]:
-    """What `predict` says under the schedule's policy with other costs of its method [s].
+def times_with(
+    schedule: Schedule, cases: Iterable[tuple[str, Costs]], *, latest_ends: bool = False
+) -> list[float]:
+    """What `predict` says under other policies, with other costs of the method [s].
 
-    Its transfers are looked up once for all; without circuit switches.
+    Its transfers are looked up once for all.
+
+    Args:
+        schedule: whose transfers.
+        cases: policies and costs; circuit switches have their own costs.
+        latest_ends: whether the own times of a timetable count, too.
     """
-    policy = parse_sync(schedule.sync)
-    batches, transfers = batch_offsets(policy, schedule.phases), _transfers(schedule)
+    if schedule.machine.is_circuit:
+        return [predict(schedule, sync=sync).time_s for sync, _ in cases]
+    transfers = _transfers(schedule)
     return [
-        _timed(schedule, each, policy, batches, transfers, latest_ends=False)[2] for each in costs
+        _timed(
+            schedule,
+            costs,
+            policy,
+            batch_offsets(policy, schedule.phases),
+            transfers,
+            latest_ends=latest_ends,
+        )[2]
+        for policy, costs in ((parse_sync(sync), costs) for sync, costs in cases)
     ]
 
 
@@ -626,10 +513,10 @@ def _timed(
     costs: Costs,
     policy: Sync,
     batches: Ints,
-    transfers: tuple[_core.Transfers, _core.Ranks],
+    transfers: GivenTransfers,
     *,
     latest_ends: bool,
-) -> tuple[Busy, Bools, float, Floats, dict[str, float]]:
+) -> tuple[_core.Formula, Bools, float, Floats, dict[str, float]]:
     """(what keeps batches busy, which begin with a barrier, `time_s`, `phase_s`, `terms`)."""
     busy = _busy(schedule, costs, policy, batches, transfers, latest_ends=latest_ends)
     charged = synchronizations(policy, schedule.phase_offsets, batches, costs.first_barrier)
@@ -671,50 +558,19 @@ def _predict_circuits(schedule: Schedule, costs: Costs, policy: Sync, own: bool)
     )
 
 
-class Busy(NamedTuple):
-    """What keeps every batch of phases busy; all shape=(phases).
-
-    Attributes:
-        time: float64 [s]: since the batch of a phase began, until the end of that phase.
-        kind: int32: which resource, as `KINDS` counts them; -1: none.
-        at: int64: the index of a node, link, transfer or rank.
-        setups: int64: set-ups in `time`.
-    """
-
-    time: Floats
-    kind: Ints32
-    at: Ints
-    setups: Ints
-
-    def or_later(
-        self,
-        time: Floats,
-        kind: str,
-        index: Ints | int = 0,
-        setups: Ints | int = 0,
-    ) -> Busy:
-        """`time` of resources of another kind, wherever it is later."""
-        later = time > self.time * (1 + ROUNDING)
-        return Busy(
-            np.maximum(self.time, time),
-            np.where(later, np.int32(KINDS.index(kind)), self.kind),
-            np.where(later, index, self.at),
-            np.where(later, setups, self.setups),
-        )
-
-
 def _busy(
     schedule: Schedule,
     costs: Costs,
     policy: Sync,
     batches: Ints,
-    transfers: tuple[_core.Transfers, _core.Ranks],
+    transfers: GivenTransfers,
     *,
     latest_ends: bool,
-) -> Busy:
-    """The busiest resource, the ranks that wait for each other, and the orders.
+) -> _core.Formula:
+    """What keeps every batch of phases busy until the end of each phase.
 
-    Those of messages and of the timetable.
+    The busiest resource, the ranks that wait for each other, the orders of messages and of the
+    timetable.
     """
     machine = schedule.machine
     given = message_costs(
@@ -724,25 +580,8 @@ def _busy(
         in_flight=slots_of(schedule, costs),
         blocking=schedule.timetable is None,
     )
-    found = _core.time_batches(
-        *transfers,
-        schedule.phase_offsets,
-        batches,
-        POLICIES[policy.kind].phase_by_phase,
-        given,
-    )
-    busy = Busy(found.busy, found.kind, found.index, found.setups)
-    if POLICIES[policy.kind].waits_for_partners:
-        ends = _core.time_ranks(*transfers, schedule.phase_offsets, given)
-        busy = busy.or_later(ends.end, "partners", ends.rank, ends.setups)
-    if schedule.pattern.before is not None:
-        time, last = chain_busy(schedule, costs, batches)
-        busy = busy.or_later(time, "chain", last, 1)
-        if schedule.timetable is None:
-            waves = order_busy(
-                schedule, costs, policy, batches, lambda rows: _transfers(schedule, rows)
-            )
-            busy = busy.or_later(waves[0], "partners", *waves[1:])
+    partners = POLICIES[policy.kind].waits_for_partners
+    busy = _core.time_phases(*transfers, schedule.phase_offsets, batches, partners, given)
     if schedule.timetable is not None:
         table = timetable_busy(
             schedule,
@@ -754,7 +593,7 @@ def _busy(
         opened = (
             _opened(schedule, batches) if costs.setup_s else np.zeros(schedule.phases, np.int64)
         )
-        busy = busy.or_later(table + opened * costs.setup_s, "timetable", 0, opened)
+        busy.take_timetable(table + opened * costs.setup_s, opened)
     return busy
 
 
@@ -764,18 +603,14 @@ def _opened(schedule: Schedule, batches: Ints) -> Ints:
     return np.asarray(full[1:] - np.repeat(full[batches[:-1]], np.diff(batches)))
 
 
-def _transfers(
-    schedule: Schedule, rows: Indices | None = None, *, copies: bool = True
-) -> tuple[_core.Transfers, _core.Ranks]:
-    """The transfers of a schedule, and the ranks at their ends.
+def _transfers(schedule: Schedule, *, copies: bool = True, waits: bool = True) -> GivenTransfers:
+    """The transfers of a schedule.
 
     Args:
         schedule: whose.
-        rows: which transfers, in this order; None: all.
         copies: whether ranks pay for what is packed.
+        waits: whether messages wait for others.
     """
-    if rows is not None:
-        schedule = schedule.rearranged(rows, np.array([0, rows.size]))
     machine, pattern, message = schedule.machine, schedule.pattern, schedule.message
     source, target = (
         np.ascontiguousarray(schedule.source_node),
@@ -792,7 +627,13 @@ def _transfers(
     )
     packed = schedule.packed if copies else None
     flags = np.zeros(0, np.uint8) if packed is None else packed.astype(np.uint8)
-    return transfers, _core.Ranks(sender, receiver, pattern.ranks, flags)
+    first, second = schedule.ordered() if waits else (NOTHING, NOTHING)
+    posted = NOTHING if schedule.timetable is None else schedule.posted
+    return (
+        transfers,
+        _core.Ranks(sender, receiver, pattern.ranks, flags),
+        _core.Waits(schedule.transfers, first, second, posted),
+    )
 
 
 def _computation(
@@ -818,14 +659,13 @@ def _computation(
         signal_s=0.0,
     )
     given = message_costs(schedule.machine, bytes_only, "none", in_flight=None)
-    flowing = _core.time_batches(
-        *_transfers(schedule, copies=False), schedule.phase_offsets, batches, False, given
-    ).busy
+    transfers = _transfers(schedule, copies=False, waits=False)
+    flowing = _core.time_phases(*transfers, schedule.phase_offsets, batches, False, given).busy
     return with_computation(costs, time_s, float(flowing[batches[1:] - 1].sum()))
 
 
 def _add_up(
-    busy: Busy,
+    busy: _core.Formula,
     batches: Ints,
     charged: Bools,
     synchronization: float,
@@ -836,11 +676,11 @@ def _add_up(
     `charged` batches start with a synchronization.
     """
     first = batches[:-1]
-    phase_s = np.diff(busy.time, prepend=0.0)
-    phase_s[first] = busy.time[first]
+    phase_s = np.diff(busy.busy, prepend=0.0)
+    phase_s[first] = busy.busy[first]
     phase_s[first[charged]] += synchronization
     *terms, time_s = _core.add_up(
-        busy.time,
+        busy.busy,
         busy.setups,
         batches,
         barriers=int(charged.sum()),
@@ -868,13 +708,13 @@ def _formula(schedule: Schedule, policy: Sync) -> str:
     )
 
 
-def _witness(schedule: Schedule, busy: Busy, batches: Ints) -> tuple[str, str]:
+def _witness(schedule: Schedule, busy: _core.Formula, batches: Ints) -> tuple[str, str]:
     """(kind, description) of the resource that keeps the longest batch busy."""
     if schedule.phases == 0:
         return "nothing", "no messages"
     last = batches[1:] - 1
-    b = int(np.argmax(busy.time[last]))
-    kind, index = int(busy.kind[last[b]]), int(busy.at[last[b]])
+    b = int(np.argmax(busy.busy[last]))
+    kind, index = int(busy.kind[last[b]]), int(busy.index[last[b]])
     if kind < 0:
         return "nothing", "no messages"
     first = int(batches[b])
@@ -882,7 +722,7 @@ def _witness(schedule: Schedule, busy: Busy, batches: Ints) -> tuple[str, str]:
         where = "all phases"
     else:
         where = f"phase {first}" if first == last[b] else f"phases {first} to {last[b]}"
-    return KINDS[kind], f"{where}: {_describe(schedule, KINDS[kind], index, busy.time[last[b]])}"
+    return KINDS[kind], f"{where}: {_describe(schedule, KINDS[kind], index, busy.busy[last[b]])}"
 
 
 def _describe(schedule: Schedule, kind: str, index: int, time_s: float) -> str:
