@@ -10,7 +10,10 @@ from math import prod
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from conset.base.errors import InputError, UsageError
 from conset.machine.machine import Machine
@@ -273,6 +276,18 @@ def test_an_order_by_traffic_shortens_the_paths_of_a_hidden_grid() -> None:
         virtual_grid(hidden, (8, 8), machine, order=order) for order in ("identity", "traffic")
     )  # type: ignore[arg-type]
     assert volume(by_traffic) < volume(by_number)
+
+
+@given(st.integers(1, 40), st.floats(0, 1), st.integers(0, 2**32 - 1))
+def test_an_order_by_traffic_is_reverse_cuthill_mckee(ranks: int, share: float, seed: int) -> None:
+    talks = np.random.default_rng(seed).random((ranks, ranks)) < share
+    source, target = np.nonzero(talks & ~np.eye(ranks, dtype=bool))
+    pattern = Pattern.from_messages(source, target, np.ones(source.size, np.int64), ranks)
+    both = csr_matrix(talks | talks.T)
+    both.setdiag(False)
+    both.eliminate_zeros()
+    found = rank_order(pattern, None, "traffic")
+    assert found.tolist() == reverse_cuthill_mckee(both, symmetric_mode=True).tolist()
 
 
 def test_factorisations_of_a_number() -> None:

@@ -25,7 +25,16 @@ from typing import Any
 
 import numpy as np
 
-from conset.base import MAX_SIZE_B, Floats, InputError, Ints, Ints32, ValueObject, frozen
+from conset.base import (
+    MAX_SIZE_B,
+    Floats,
+    InputError,
+    Ints,
+    Ints32,
+    ValueObject,
+    distinct_ints,
+    frozen,
+)
 from conset.machine.circuits import CircuitState, circuit_times
 from conset.machine.costs import Limits
 from conset.machine.machine import Machine
@@ -550,7 +559,7 @@ def needs(paths: Paths, places: Sequence[Ints32]) -> Ints32:
         bundles = paths.bundles(stage)
         own = place[bundles.bundle_of].astype(np.int64)
         brought = last[bundles.parts]
-        found.append(np.unique((brought * count + own)[brought >= 0]))
+        found.append(distinct_ints((brought * count + own)[brought >= 0]))
         last[bundles.parts] = own
     keys = np.concatenate([np.zeros(0, np.int64), *found])
     return np.column_stack((keys // count, keys % count)).astype(np.int32)

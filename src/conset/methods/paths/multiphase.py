@@ -69,7 +69,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from conset import _core
-from conset.base import InputError, Integers, Ints, Ints32, unknown_name
+from conset.base import InputError, Integers, Ints, Ints32, distinct_ints, unknown_name
 from conset.machine import Machine
 from conset.pattern import Pattern
 from conset.schedule import MAX_STAGES, NO_POSITIONS, Box, Paths
@@ -325,16 +325,21 @@ def _by_traffic(pattern: Pattern) -> Ints:
 
     Breadth first from a rank at the rim, those with few partners first.
     """
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-    ones = np.ones(pattern.messages, np.int8)
-    talks = csr_matrix(
-        (ones, pattern.target, pattern.offsets), shape=(pattern.ranks, pattern.ranks)
-    )
-    return np.asarray(
-        reverse_cuthill_mckee((talks + talks.T).tocsr(), symmetric_mode=True), np.int64
-    )
+    ends = np.stack([pattern.source, pattern.target]).astype(np.int64)
+    pairs = distinct_ints((ends * pattern.ranks + ends[::-1]).ravel())
+    rank, partner = np.divmod(pairs, pattern.ranks)
+    begin = np.searchsorted(rank, np.arange(pattern.ranks + 1))
+    partners = np.diff(begin)
+    new, order = np.ones(pattern.ranks, bool), list[int]()
+    for first in np.argsort(partners.astype(np.int32)):
+        found, new[first] = [first] if new[first] else [], False
+        for r in found:
+            near = partner[begin[r] : begin[r + 1]]
+            near = near[new[near]]
+            new[near] = False
+            found += near[np.argsort(partners[near], kind="stable")].tolist()
+        order += found
+    return np.array(order[::-1], np.int64)
 
 
 def node_aware(pattern: Pattern, placement: Ints32 | None, *, steps: Literal[2, 3] = 3) -> Paths:
