@@ -15,7 +15,7 @@ import pytest
 from hypothesis import Phase, given, settings, strategies as st
 
 import conset
-from conset.base.errors import InputError
+from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
 from conset.inputs import load_machine
 from conset.studies import Calibration
@@ -32,10 +32,24 @@ from conset.studies.calibrate.probes import Places, Scale, make_probes, make_sch
 
 
 def emulated(
-    network: str, words: str, *, seed: int = 0, ranks: int | None = None, quick: bool = True
+    network: str,
+    words: str,
+    *,
+    seed: int = 0,
+    ranks: int | None = None,
+    per_node: int = 1,
+    job: tuple[int, ...] = (),
+    quick: bool = True,
 ) -> Calibration:
     truth = load_machine(f"{network},eject=0,{words}")
-    return calibrate(load_machine(network), emulated=truth, quick=quick, seed=seed, ranks=ranks)
+    return calibrate(
+        replace(load_machine(network), job=job),
+        emulated=truth,
+        quick=quick,
+        seed=seed,
+        ranks=ranks,
+        ranks_per_node=per_node,
+    )
 
 
 def word(found: Calibration, name: str) -> FittedParameter:
@@ -348,26 +362,77 @@ def test_times_that_say_nothing_still_give_a_machine_on_which_messages_take_time
     assert min(costs.port_out_Bps, costs.port_in_Bps) < inf
 
 
-def test_every_number_of_ranks_can_be_asked() -> None:
-    """On some endpoints: each rank takes part, and none waits for one that is not there."""
+SCATTERED = tuple(7 * rank % 36 for rank in range(33))
+"""A job on some endpoints of 36, in no order."""
+
+
+@pytest.mark.parametrize("per_node", [1, 2, 4, 0], ids=["1", "2", "4", "scattered"])
+def test_every_number_of_ranks_can_be_asked(per_node: int) -> None:
+    """On some endpoints: each rank takes part, and none waits for one that is not there.
+
+    Two ranks measure the words of messages between nodes.
+    """
     structure = structure_of(load_machine("torus:6x6"))
     truth = load_machine("torus:6x6,overhead=4us")
-    for ranks in range(2, 34):
-        asked = probes_of(emulate(structure, truth, ranks, quick=True), structure)
+    for ranks in range(per_node + 1 if per_node > 1 else 2, 34):
+        job = tuple(rank // per_node for rank in range(ranks)) if per_node else SCATTERED[:ranks]
+        placed = replace(structure, job=job)
+        asked = probes_of(emulate(placed, truth, ranks, quick=True), placed)
         patterns = [probe.schedule.pattern for probe in asked]
         assert {pattern.ranks for pattern in patterns} <= set(range(2, ranks + 1))
         taking = np.unique(np.concatenate([[*p.source, *p.target] for p in patterns]))
         assert taking.tolist() == list(range(ranks))
+        for schedule in (probe.schedule for probe in asked):
+            own = schedule.pattern.ranks
+            node = range(own) if schedule.placement is None else schedule.placement.tolist()
+            assert [*node] == [*job[:own]]
+            one_way = len({*schedule.pattern.source.tolist()}) == 1
+            assert not one_way or (schedule.source_node != schedule.target_node).all()
 
 
 @pytest.mark.parametrize(
-    ("network", "ranks"),
-    [*((f"crossbar:{ranks}", ranks) for ranks in (2, 3, 5, 17, 33)), ("mesh:3x3", 5)],
+    ("network", "ranks", "per_node", "job"),
+    [
+        *((f"crossbar:{ranks}", ranks, 1, ()) for ranks in (2, 3, 5, 17, 33)),
+        ("mesh:3x3", 5, 1, ()),
+        ("crossbar:9", 17, 2, ()),
+        ("crossbar:5", 17, 4, ()),
+        ("mesh:3x3", None, 2, ()),
+        ("mesh:3x3", 7, 4, ()),
+        ("torus:6x6", None, 1, SCATTERED[:9]),
+        ("mesh:3x3", None, 1, (8, 8, 2, 0, 2, 5)),
+    ],
 )
-def test_any_number_of_ranks(network: str, ranks: int) -> None:
-    """Odd numbers, and ranks on some endpoints only."""
-    words = "overhead=4us,port=1GB/s,inject=2us" + (",link=1GB/s" if "mesh" in network else "")
-    found = emulated(network, words, ranks=ranks)
+def test_any_number_of_ranks(
+    network: str, ranks: int | None, per_node: int, job: tuple[int, ...]
+) -> None:
+    """Odd numbers, several ranks a node, and ranks on some endpoints only."""
+    words = "overhead=4us,port=1GB/s,inject=2us"
+    words += "" if "crossbar" in network else ",link=1GB/s"
+    found = emulated(network, words, ranks=ranks, per_node=per_node, job=job)
+    nodes = load_machine(network).topology.endpoints
+    assert found.data.ranks == (ranks or len(job) or nodes * per_node)
+    assert found.machine.job == job
     assert comes_back(found, "send_overhead", 2e-6)
     assert comes_back(found, "receive_overhead", 2e-6)
     assert word(found, "inject").number == pytest.approx(2e-6, rel=0.2)
+
+
+def test_ranks_have_places_on_two_nodes_or_more(tmp_path: Path) -> None:
+    stated, truth = load_machine("mesh:1x2"), load_machine("mesh:1x2,overhead=4us")
+    for ranks, per_node, job, why in [
+        (2, 2, (), "all on one node"),
+        (5, 2, (), "at most 4, 2 on each node"),
+        (2, 0, (), "ranks_per_node 0: must be at least 1"),
+        (None, 1, (1, 1), "all on one node"),
+    ]:
+        with pytest.raises(UsageError, match=why):
+            calibrate(
+                replace(stated, job=job), emulated=truth, ranks=ranks, ranks_per_node=per_node
+            )
+    data = emulate(structure_of(replace(stated, job=(0, 0, 1))), truth, 3, quick=True)
+    data.write(tmp_path / "times.json")
+    assert read_measurements(tmp_path / "times.json") == data
+    for wrong in ((0, 1), (0, 1, 2)):
+        with pytest.raises(InputError, match="3 ranks on 2 endpoints"):
+            calibrate(stated, data=replace(data, job=wrong))

@@ -36,6 +36,9 @@ def command(
         int | None,
         opt("--ranks N", "Ranks to start, rank r on node r; default: one on every endpoint."),
     ] = None,
+    ranks_per_node: Annotated[
+        int | None, opt("--ranks-per-node N", "Ranks on each node, one node after the other.")
+    ] = None,
     mpiexec: MpiexecOption = None,
     quick: Annotated[bool, opt("--quick", "Fewer sizes and repetitions: half a minute.")] = False,
     time: Annotated[
@@ -83,8 +86,11 @@ def command(
     speaks = job is None or job[0] == 0
     if job is not None and ranks is None and known is None:
         ranks = job[1]
-    machine = load_machine(on or f"crossbar:{ranks or max(2, len(os.sched_getaffinity(0)))}")
+    crowd = 1 if ranks_per_node is None else ranks_per_node
+    nodes = -(-ranks // max(crowd, 1)) if ranks else max(2, len(os.sched_getaffinity(0)))
+    machine = load_machine(on or f"crossbar:{nodes}")
     how: dict[str, Any] = {"ranks": ranks, "mpiexec": mpiexec, "quick": quick, "seed": seed}
+    how["ranks_per_node"] = crowd
     how["budget_s"] = None if time is None else parse_time(time, "--time")
     with one_speaks(speaks):
         how["emulated"] = None if emulate is None else load_machine(emulate)
@@ -93,7 +99,8 @@ def command(
         return
     if output is not None:
         found.write(output)
-    given = {"on": on, "ranks": ranks, "quick": quick, "emulate": emulate}  # no paths, no times
+    given = {"on": on, "ranks": ranks, "ranks_per_node": ranks_per_node}  # no paths, no times
+    given |= {"quick": quick, "emulate": emulate}
     line = " ".join(["conset calibrate", *spelled(given)])
     if page is not None:
         with progress("drawing"):

@@ -196,6 +196,7 @@ def calibrate(
     machine: Machine,
     *,
     ranks: int | None = None,
+    ranks_per_node: int = 1,
     mpiexec: str | None = None,
     quick: bool = False,
     budget_s: float | None = None,
@@ -209,7 +210,9 @@ def calibrate(
 
     Args:
         machine: the network that the user states, with its routing; its costs are not looked at.
-        ranks: of the job, on the first nodes; None: one on every endpoint.
+        ranks: of the job, on its nodes (`Machine.job`), else on the first ones; None: as many as
+            there is place for.
+        ranks_per_node: on each node, one node after the other, where there is no job.
         mpiexec: another launcher than the wheel's.
         quick: fewer probes and repetitions.
         budget_s: time of all repetitions together [s]; None: 90, quick 20.
@@ -220,27 +223,39 @@ def calibrate(
         keep: given what was measured, before anything is fitted.
 
     Raises:
-        UsageError: fewer than two ranks, more than endpoints, no time, or no launcher.
+        UsageError: ranks on fewer than two nodes, more than places, no time, or no launcher.
         InputError: `data` are of another network. ExecutionError: the job failed.
     """
     structure = structure_of(machine)
+    if ranks_per_node < 1:
+        raise UsageError(
+            f"ranks_per_node {ranks_per_node}: must be at least 1", options=["ranks_per_node"]
+        )
     if data is not None:
-        structure = structure_of(machine_of_record(data.network))
-        if data.ranks > (endpoints := structure.topology.endpoints):
+        structure = replace(structure_of(machine_of_record(data.network)), job=data.job)
+        endpoints = structure.topology.endpoints
+        if len(data.job or range(data.ranks)) != data.ranks or endpoints <= max(
+            data.job or (data.ranks - 1,)
+        ):
             raise InputError(f"measurements: {data.ranks} ranks on {endpoints} endpoints")
     else:
-        ranks = structure.topology.endpoints if ranks is None else ranks
-        endpoints = structure.topology.endpoints
-        if ranks < 2:
+        places = machine.job or np.repeat(range(structure.topology.endpoints), ranks_per_node)
+        ranks = len(places) if ranks is None else ranks
+        job = tuple(int(node) for node in places[:ranks])
+        if ranks < 2 or len({*job}) < 2:
             raise UsageError(
-                f"ranks {ranks}: must be at least 2, for messages between nodes",
+                f"ranks {ranks}: must be at least 2, for messages between nodes"
+                if ranks < 2
+                else f"ranks {ranks}: all on one node, none of their messages goes between nodes",
                 options=["ranks"],
             )
-        if ranks > endpoints:
+        if ranks > len(places):
             raise UsageError(
-                f"ranks {ranks}: must be at most {endpoints}, one on each node of the network",
+                f"ranks {ranks}: must be at most {len(places)}, {ranks_per_node} on each node of "
+                "the network, or as many as its job has",
                 options=["ranks"],
             )
+        structure = replace(structure, job=() if job == tuple(range(ranks)) else job)
         budget = budget_s if budget_s is not None else QUICK_BUDGET_S if quick else BUDGET_S
         if not budget > 0:
             raise UsageError(f"time {budget:g} s: must be above 0 s", options=["time"])
@@ -265,12 +280,14 @@ def calibrate(
     text = machine_text(found, data, summary)
     table, _ = parse_toml(text.encode(), "machine.toml", "machine")
     made = machine_from_object({"name": "calibrated", **table}, "machine.toml", text)
+    made = replace(made, job=machine.job)
     return Calibration(made, text, found, tuple(rows), data, tuple(probes))
 
 
 def structure_of(machine: Machine) -> Machine:
-    """The network and routing of a machine, with the costs of nothing measured."""
-    return Machine(machine.name, machine.topology, machine.routing, default_costs(), Limits())
+    """The network and routing of a machine and its job, with the costs of nothing measured."""
+    bare = Machine(machine.name, machine.topology, machine.routing, default_costs(), Limits())
+    return replace(bare, job=machine.job)
 
 
 def _predicted(probe: Probe, data: Measurements, found: Found) -> HeldBack:

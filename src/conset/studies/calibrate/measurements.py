@@ -84,6 +84,7 @@ class Measurements:
         cores: cores of the machine of rank 0 that its ranks may use.
         local_ranks: ranks on the machine of rank 0.
         elapsed_s: how long it took [s].
+        job: the node of each rank; () where rank r is on node r.
     """
 
     network: Any
@@ -98,6 +99,7 @@ class Measurements:
     cores: int = 0
     local_ranks: int = 0
     elapsed_s: float = 0.0
+    job: tuple[Annotated[int, Field(ge=0)], ...] = ()
 
     @property
     def oversubscribed(self) -> bool:
@@ -148,6 +150,7 @@ class Measurements:
             "cores": self.cores,
             "local_ranks": self.local_ranks,
             "elapsed_s": self.elapsed_s,
+            **({"job": list(self.job)} if self.job else {}),
             "retransmissions": dict(self.retransmissions),
             "times_s": {name: list(times) for name, times in self.times_s.items()},
         }
@@ -316,8 +319,8 @@ def measure(
     """Look at the machine, choose the sizes, and time all probes over MPI.
 
     Args:
-        structure: the network that is stated.
-        ranks: of the job; rank r runs on node r.
+        structure: the network that is stated, with the nodes of its job's ranks.
+        ranks: of the job; without nodes rank r runs on node r.
         mpiexec: another launcher than the wheel's.
         quick: fewer probes.
         budget_s: of all repetitions together [s].
@@ -376,7 +379,7 @@ def emulate(
     Raises:
         UsageError: it has fewer nodes.
     """
-    if emulated.topology.endpoints < ranks:
+    if emulated.topology.endpoints <= max(structure.job or (ranks - 1,)):
         raise UsageError(
             f"the emulated machine has {emulated.topology.endpoints} nodes, {ranks} ranks need more"
         )
@@ -437,4 +440,5 @@ def _measure_by(
         found["cores"],
         found["local_ranks"],
         found["elapsed_s"],
+        structure.job,
     )

@@ -8,7 +8,8 @@ pays, and what is fitted is what `simulate` reads. Which probe shows which param
 Ranks are chosen by the routes of the network that the user states. Two routes *share* where they
 have a link in common: pairs whose routes have exactly one link in common, pairs that have none, one
 rank's targets behind different first links. On a crossbar nothing is shared but ports. Of more than
-`MOST` ranks that many are considered, evenly spread.
+`MOST` ranks that many are considered, evenly spread. Of the ranks of a node only the first has
+part in probes of a few ranks; in those of all ranks each has part.
 
 Exchanges that are held back are fitted to nothing: they test what is predicted.
 """
@@ -23,6 +24,7 @@ import numpy as np
 from conset.base import format_size
 from conset.compilation import CompileOptions, compile_pattern
 from conset.machine import Limits, Machine, route_links
+from conset.methods import ranks_on_nodes
 from conset.pattern import Pattern, parse_pattern
 from conset.schedule import Schedule
 
@@ -64,16 +66,32 @@ class Hotspot:
 
 
 class Places:
-    """Pairs of ranks and the links between them; rank r is on node r."""
+    """Pairs of ranks on different nodes and the links between them.
+
+    Attributes:
+        node: shape=(ranks), int32: of each rank: as the machine's job has it, else node r.
+        matched: each rank and its partner, on another node where that is possible, both ways; the
+            last of an odd number has none.
+        chosen: the first ranks of nodes.
+        links: of the route of each pair of these.
+    """
 
     def __init__(self, machine: Machine, ranks: int) -> None:
         """Walks the routes of all pairs that are considered."""
-        self.ranks = ranks
-        chosen = np.unique(np.linspace(0, ranks - 1, min(ranks, MOST)).astype(np.int32))
+        self.ranks, self.node = ranks, np.array(machine.job or range(ranks), np.int32)[:ranks]
+        local, _ = ranks_on_nodes(self.node)
+        order = np.lexsort((np.arange(ranks), local)).tolist()
+        pairs = zip(order[::2], order[1::2], strict=False)
+        self.matched: list[Pair] = [end for pair in pairs for end in (pair, pair[::-1])]
+        first = np.flatnonzero(local == 0)
+        spread = np.linspace(0, first.size - 1, min(first.size, MOST)).astype(np.int32)
+        chosen = first[np.unique(spread)]
         source, target = (grid.ravel() for grid in np.meshgrid(chosen, chosen, indexing="ij"))
         apart = source != target
         source, target = source[apart], target[apart]
-        offsets, links = route_links(machine.topology, machine.routing, source, target)
+        offsets, links = route_links(
+            machine.topology, machine.routing, self.node[source], self.node[target]
+        )
         self.chosen: list[int] = chosen.tolist()
         self.links: dict[Pair, tuple[int, ...]] = {
             (int(s), int(t)): tuple(links[offsets[k] : offsets[k + 1]].tolist())
@@ -243,7 +261,7 @@ class Probe:
         size: of its messages [B].
         x: what its series varies: messages, hops, ranks, bytes.
         watch: the rank whose own end counts; None: the last end of all.
-        late_s: how much later than the others rank 1 begins [s]; 0: all begin at once.
+        late_s: how much later than the others who receives begins [s]; 0: all begin at once.
         held_back: whether no word is fitted to it.
         one_each: whether one rank has one long message to or from each of several others.
         label: what it is, for people.
@@ -326,7 +344,7 @@ def make_schedule(
     """A schedule of exactly these messages, several from one rank to another stay apart.
 
     Args:
-        machine: where.
+        machine: where; the ranks of its job are the first ones.
         ranks: of the pattern.
         messages: (source, target, bytes), in posting order.
         phase: of each message, not falling; None: all in one.
@@ -345,7 +363,8 @@ def make_schedule(
     )
     phases = np.zeros(order.size, np.int64) if phase is None else np.asarray(phase, np.int64)
     cuts = np.searchsorted(phases, np.arange(int(phases.max(initial=0)) + 2)).astype(np.int64)
-    return Schedule(pattern, machine, "naive", Limits(), cuts, index, sync=sync)
+    node = np.array(machine.job[:ranks], np.int32) if machine.job else None
+    return Schedule(pattern, machine, "naive", Limits(), cuts, index, placement=node, sync=sync)
 
 
 class _Maker:
@@ -552,7 +571,7 @@ class _Maker:
 
     def loaded(self) -> None:
         """Small messages of all ranks at once beside those of one pair."""
-        pairs = [(rank, rank ^ 1) for rank in range(self.ranks) if rank ^ 1 < self.ranks]
+        pairs = self.places.matched
         self.add(
             "loaded",
             len(pairs),
@@ -572,8 +591,7 @@ class _Maker:
                 if sync != "ready" or ranks == self.ranks:
                     pairs = [(rank, (rank + 1) % ranks) for rank in range(ranks)]
                     self._phases(ranks, sync, pairs, SMALLEST_B)
-        near = [(rank, rank ^ 1) for rank in range(self.ranks) if rank ^ 1 < self.ranks]
-        self._phases(self.ranks, "barrier", near, self.scale.large >> 3)
+        self._phases(self.ranks, "barrier", self.places.matched, self.scale.large >> 3)
 
     def _phases(self, ranks: int, sync: str, pairs: Sequence[Pair], size: int) -> None:
         messages = [(*pair, size) for _ in range(PHASES) for pair in pairs]
@@ -589,6 +607,7 @@ class _Maker:
 
     def late(self) -> None:
         """Sends whose receive is posted late: those that end before are eager."""
+        pair = self.places.chosen[:2]
         for size in sorted(
             {2**k for k in range(6, self.scale.large.bit_length(), 2 if self.quick else 1)}
         ):
@@ -597,10 +616,10 @@ class _Maker:
                 Probe(
                     f"late {format_size(size)}",
                     "late",
-                    make_schedule(self.machine, self.ranks, [(0, 1, size)], name="late"),
+                    make_schedule(self.machine, self.ranks, [(*pair, size)], name="late"),
                     size,
                     size,
-                    watch=0,
+                    watch=pair[0],
                     late_s=wait,
                     label=f"{format_size(size)} whose receive is posted {wait * 1e3:.0f} ms late",
                 )
@@ -621,7 +640,7 @@ def make_probes(machine: Machine, ranks: int, scale: Scale, *, quick: bool = Fal
 
     Args:
         machine: whose network the user states; its costs do not matter.
-        ranks: of the job, at least 2, on the first nodes.
+        ranks: of the job, at least 2, on its nodes, else on the first.
         scale: from a first look.
         quick: fewer sizes and counts.
     """
@@ -675,6 +694,7 @@ def held_back_probes(
                 schedule.phase_offsets,
                 schedule.message,
                 parts=schedule.parts,
+                placement=schedule.placement,
                 sync=sync,
             )
             how = "posted at once" if method == "naive" else f"{schedule.phases} phases, barriers"

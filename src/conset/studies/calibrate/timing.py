@@ -48,7 +48,7 @@ class Probed:
     Attributes:
         name: of the probe.
         watch: the rank whose end counts; None: the last end.
-        late_s: how much later rank 1 begins [s].
+        late_s: how much later who receives begins [s].
         plan: of the first ranks of the job.
     """
 
@@ -176,7 +176,8 @@ class _Exchanges:
         start = time.monotonic()
         if exchange is None or not self._busy[k]:
             return start, start
-        if task.late_s and self.comm.rank == 1:
+        receives = task.plan.receives
+        if task.late_s and receives.peer[receives.of(self.comm.rank)].size:
             # inside MPI, as a rank that waits for something else
             while time.monotonic() - start < task.late_s:
                 self.comm.Iprobe(tag=_UNUSED_TAG)

@@ -100,6 +100,7 @@ def known_machine(source: MachineSource, folder: Path | None) -> Known | None:
         if kept["of"] != _identity(source):
             return None
         machine, start_s = machine_of_record(kept["machine"]), float(kept["start_s"])
+        machine = replace(machine, job=tuple(kept.get("job", ())))
     except (KeyError, TypeError, ValueError, ConsetError) as error:
         raise InputError(
             f"{path}: is no machine that was calibrated, remove it to calibrate again: {error}"
@@ -121,7 +122,13 @@ def calibrate_machine(
         if name not in known:
             raise unknown_argument("calibration", name, known)
     ranks = source.ranks or network.ranks(source.ranks_per_node)
-    found = calibrate(network, ranks=ranks, mpiexec=launcher.mpiexec, **options)
+    found = calibrate(
+        network,
+        ranks=ranks,
+        ranks_per_node=source.ranks_per_node,
+        mpiexec=launcher.mpiexec,
+        **options,
+    )
     start_s = float(found.found.start_s)
     if folder is not None:
         path = _record_path(folder, source)
@@ -129,6 +136,7 @@ def calibrate_machine(
         kept = {
             "of": _identity(source),
             "machine": found.machine.to_spec(),
+            "job": found.machine.job,
             "start_s": start_s,
             "calibration": found.to_object(),
         }
@@ -179,6 +187,7 @@ class Task:
         case: which.
         source: of the machine.
         machine: its record.
+        job: where its ranks are, as `Machine.job`.
         contenders: the choice, then the others.
         models: what gives the times of simulated cases; the first decides; (): the machine's own.
         digest: of the case.
@@ -187,6 +196,7 @@ class Task:
     case: Case
     source: MachineSource
     machine: str | Mapping[str, Any]
+    job: tuple[int, ...]
     contenders: tuple[Contender, ...]
     models: tuple[str, ...]
     digest: str
@@ -197,11 +207,12 @@ class Task:
     ) -> Task:
         """Return the task of a case on a machine."""
         contenders = (campaign.choice, POSTED, *campaign.contenders)
-        return Task(case, source, machine.to_spec(), contenders, campaign.models, digest)
+        spec = machine.to_spec()
+        return Task(case, source, spec, machine.job, contenders, campaign.models, digest)
 
     def load(self) -> tuple[Machine, Pattern]:
         """Return the machine, and the pattern for its ranks."""
-        machine, source = machine_of_record(self.machine), self.source
+        machine, source = replace(machine_of_record(self.machine), job=self.job), self.source
         ranks = source.ranks or machine.ranks(source.ranks_per_node)
         return machine, self.case.load(machine, ranks)
 
@@ -567,6 +578,8 @@ def _decides(campaign: Campaign, source: MachineSource, machine: Machine) -> dic
     own: dict[str, Any] = {"models": list(campaign.models)}
     if not campaign.simulated:
         own = {"stopping": asdict(campaign.stopping), "baselines": list(campaign.baselines)}
+    if machine.job:
+        own["job"] = machine.job
     return {
         "version": VERSION,
         "machine": machine.to_spec(),
