@@ -12,6 +12,7 @@ import pytest
 from conset.base.errors import VerificationError
 from conset.studies.campaign.campaign import campaign_of
 from conset.studies.campaign.run import read_results, run_campaign
+from support.fabrics import Cluster
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 PROGRAMS = Path(__file__).parent / "programs"
@@ -53,6 +54,40 @@ def test_a_measured_campaign(tmp_path: Path) -> None:
     assert "between any two of 4 ranks (12), given 8" in random.contest("alltoall").skipped
     assert read_results(campaign, tmp_path) == run.results
     assert run_campaign(campaign, tmp_path).fresh == 0
+
+
+@pytest.mark.openmpi
+def test_several_ranks_a_node_are_calibrated_and_measured(tmp_path: Path) -> None:
+    """Six ranks on three nodes, and five on some hosts of a cluster, in the job's order."""
+    cluster, net, routes = Cluster(), tmp_path / "net.txt", tmp_path / "lfts.txt"
+    net.write_text(cluster.ibnetdiscover())
+    routes.write_text(cluster.dump_fts())
+    campaign = campaign_of(
+        {
+            "sizes": ["2KiB"],
+            "machines": [
+                {"spec": "crossbar:3", "name": "two", "ranks_per_node": 2, "calibrate": True},
+                {
+                    "spec": f"{net},routes={routes},hosts=n5,n5,n1,n2,n1",
+                    "name": "job",
+                    "calibrate": True,
+                },
+            ],
+            "calibration": {"quick": True, "budget_s": 1.0},
+            "patterns": [{"spec": "alltoall"}],
+            "contenders": [{"method": "first-fit", "sync": "barrier"}],
+            "repeat": {"least": 3, "most": 3, "drop": 0},
+            "mpi": ["alltoallv"],
+        }
+    )
+    run = run_campaign(campaign, tmp_path / "results")
+    assert run.failures == {}
+    assert [result.ranks for result in run.results] == [6, 5]
+    for result in run.results:
+        own_times = {each.name for each in result.timed if not each.same_as}
+        assert result.conditions["bytes_checked"] == 4 * len(own_times) * result.bytes
+        assert all(time > 0 for each in result.timed for time in each.times_s)
+    assert read_results(campaign, tmp_path / "results") == run.results
 
 
 def test_wrong_bytes_end_a_case(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,8 @@ from conset.machine.cables import back_of, cable_name, find_cable, without_cable
 from conset.machine.hosts import LAUNCHER_FILES, read_hosts
 from conset.machine.spec import machine_of_record
 from conset.schedule import phase_loads
+from conset.studies.campaign.campaign import campaign_of
+from conset.studies.campaign.run import read_results, run_campaign
 from support.fabrics import Cluster
 
 FORMS = {"dump_fts": Cluster.dump_fts, "lfts": Cluster.opensm_lfts, "fdbs": Cluster.fdbs}
@@ -184,6 +186,26 @@ def test_hosts_of_a_job(tmp_path: Path, kind: str) -> None:
     assert conset.verify(schedule).ok
     nodes = np.arange(len(hosts)) if schedule.placement is None else schedule.placement
     assert machine.host_names(nodes) == hosts
+
+
+def test_campaigns_place_the_ranks_of_a_job(tmp_path: Path) -> None:
+    spec = f"{written(tmp_path, Cluster())},hosts=n5,n5,n1,n2,n1"
+    campaign = campaign_of(
+        {
+            "mode": "simulated",
+            "machines": [{"spec": spec, "name": "job"}, {"spec": "mesh:2", "ranks_per_node": 4}],
+            "patterns": [{"spec": "alltoall:size=1KiB"}],
+            "contenders": [{"method": "first-fit", "sync": "barrier"}],
+        }
+    )
+    (shared, crowded) = run_campaign(campaign, tmp_path / "results").results
+    assert (shared.ranks, crowded.ranks) == (5, 8)
+    machine = load_machine(spec)
+    alone = conset.compile("alltoall:size=1KiB", machine, method="first-fit", sync="barrier")
+    assert alone.placement is not None
+    time_s = conset.simulate(alone).time_s
+    assert shared.contest("first-fit barrier").times_s == pytest.approx((time_s,))
+    assert read_results(campaign, tmp_path / "results") == [shared, crowded]
 
 
 def test_hosts_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
