@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 INDEX = "index.md"
 MECHANISMS = ("section", "mechanism", "command", "output", "difference and reason")
-COLUMNS = ("paper", "item", "shows", "basis", "rms error", "largest", *VERDICTS, "verdict")
+COLUMNS = ("paper", "item", "rms error", "largest", *VERDICTS)
 INDEX_COLUMNS = (
     *("paper", "item", "shows", "basis", "computed from what", "rms error", "largest"),
     *VERDICTS,
@@ -247,22 +247,19 @@ def format_errors(item: Item) -> tuple[str, str]:
 
 
 def items_parts(items: Sequence[Item], folder: Path | None = None) -> list[RenderableType]:
-    """What the terminal shows.
-
-    A single item with its tables, a line for each item, departures, where it is written.
+    """What the terminal shows: one item with its tables, or a summary of several.
 
     Texts have rich's markup.
     """
     from rich.markup import escape
 
-    parts = _item_parts(items[0]) if len(items) == 1 else []
-    parts.append(summary_table(items))
-    parts += [f"{paper}: {text}" for paper, text in outcomes(items).items()]
-    for item in items:
-        parts += [
-            f"[dim]{escape(f'{item.paper}, {item.name}: {said}')}[/]"
-            for said in item.all_departures
-        ]
+    if len(items) == 1:
+        parts = _item_parts(items[0])
+        parts += [f"[dim]{escape(departure)}[/]" for departure in items[0].all_departures]
+        parts.append(f"{items[0].verdict}: {format_outcome(items)}")
+    else:
+        parts = [summary_table(items), *(f"{p}: {text}" for p, text in outcomes(items).items())]
+        parts.append(f"all: {format_outcome(items)}")
     if folder is not None:
         parts.append(escape(f"written to {folder}, from {folder / INDEX} on"))
     return parts
@@ -292,15 +289,7 @@ def _item_parts(item: Item) -> list[RenderableType]:
 def summary_table(items: Sequence[Item]) -> RichTable:
     """One line for each item."""
     rows: list[tuple[Value, ...]] = [
-        (
-            item.paper,
-            item.name,
-            item.title,
-            item.basis,
-            *format_errors(item),
-            *(item.outcome[verdict] for verdict in VERDICTS),
-            item.verdict,
-        )
+        (item.paper, item.name, *format_errors(item), *(item.outcome[v] for v in VERDICTS))
         for item in items
     ]
     return _rich_table(COLUMNS, rows)
