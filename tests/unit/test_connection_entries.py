@@ -245,9 +245,11 @@ def test_command(
         return code
 
     assert run("-o", "x.plan") == 0
+    assert f"8 ranks, {program.phases} phases, sync barrier" in said  # though phases share contexts
     assert run("--connections", "-o", "y.plan") == 0
     entries = connection_entries(program)
     assert f"opens          {entries.send.sum()} connections in 3 blocks" in said
+    assert f"contexts, {program.phases} phases executed" in said
     for name in ("x.plan", "y.plan"):
         assert np.array_equal(read_flat(name, PLAN_FILE)["connections_order"], entries.order)
     # more repetitions than one plan can list: opened all the same

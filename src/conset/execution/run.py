@@ -50,7 +50,7 @@ class RunResult(TimedResult):
     Attributes:
         sync: the policy that was executed.
         in_flight: sends a rank kept open at once; None: all.
-        phases: of the schedule.
+        phases: of the schedule; of a program of blocks those that it executes.
         stages: of a program, repetitions counted; None: a schedule was run.
         work_bytes: largest work area of a rank [B], where it puts bundles together and takes them
             apart.
@@ -256,7 +256,7 @@ def run_plan(
     return RunResult(
         sync=str(plan.sync),
         in_flight=plan.in_flight,
-        phases=plan.phases,
+        phases=plan.phases if opened is None else opened.phases,
         switch=None if parts is None else SwitchParts.median(np.array(parts)),
         **TimedResult.facts(found),
     )

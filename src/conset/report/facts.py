@@ -483,9 +483,15 @@ def summarize_plan(plan: Plan) -> dict[str, Any]:
 
 
 def summarize_connections(entries: ConnectionEntries) -> dict[str, Any]:
-    """Return figures of what a program opens; a connection counts in every phase that holds it."""
+    """Return figures of what a program opens and executes.
+
+    A connection counts in every phase that holds it, a phase as often as it runs. A plan puts
+    phases between which nothing is switched into one.
+    """
+    phases = np.diff(entries.schedule_phases)[entries.block_schedule]
     return {
         "ranks": entries.ranks,
+        "phases": int(entries.repeat @ phases),
         "blocks": len(entries.names),
         "contexts": len(set(entries.phase_context.tolist())),
         "connections": int(entries.send.sum()),
@@ -529,7 +535,8 @@ def plan_section(summary: Mapping[str, Any]) -> Section:
         counts = (
             count_of(summary[f"{noun}s"], noun) for noun in ("connection", "block", "context")
         )
-        facts.append(Fact("opens", "{} in {}, {}".format(*counts)))
+        opened = "{} in {}, {}".format(*counts)
+        facts.append(Fact("opens", f"{opened}, {count_of(summary['phases'], 'phase')} executed"))
     return _section(title, "", facts)
 
 
