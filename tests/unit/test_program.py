@@ -4,26 +4,31 @@ mutation, files, commands."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise, permutations, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from conset.base.errors import InputError
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.compilation.programs import BlockSpec, compile_program, read_program, reorder
+from conset.execution.check import check_plan
+from conset.execution.connection_entries import connection_entries
+from conset.execution.planner import make_plan
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.models import predict
 from conset.models.formula.evaluate import predict_program
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
+from conset.report import summarize_connections
 from conset.schedule.document import StageDocument
 from conset.schedule.files.compiled import (
     document_of,
@@ -138,18 +143,94 @@ def test_phases_are_reordered_so_that_neighbours_share() -> None:
 
 
 def test_an_order_forbids_to_turn() -> None:
+    """Both messages of a chain may be open together, both sends of a rank may not."""
     machine = parse_machine("crossbar:3")
-    ordered = Pattern.from_messages([0, 1], [1, 2], [8, 8], 3, before=[[0, 1]])
-    program = compile_program(
-        [BlockSpec("chain", ordered, 4, CompileOptions("first-fit"))],
-        machine,
-        CompileOptions("first-fit"),
-    )
-    assert not program.stages[0].turns
-    assert program.switches == program.switches_apart == 7
-    check(program)
+    request = CompileOptions("first-fit")
+    for source, target, switches in (([0, 1], [1, 2], 0), ([0, 0], [1, 2], 7)):
+        ordered = Pattern.from_messages(source, target, [8, 8], 3, before=[[0, 1]])
+        program = compile_program([BlockSpec("chain", ordered, 4, request)], machine, request)
+        assert not program.stages[0].turns
+        assert (program.switches, program.switches_apart) == (switches, 7)
+        check(program)
     wrong = replace(document_of(program), stages=(StageDocument("chain", 4, 0, True),))
     assert [v.rule for v in verify(wrong).violations] == ["program-stage"]
+
+
+def test_equal_blocks_run_their_phases_in_different_orders() -> None:
+    """A complete exchange of two phases: the second block begins with what the first ends with."""
+    machine = parse_machine("iwarp:2x4")
+    twice = words(machine, ("alltoall:size=64", 1), ("alltoall:size=64", 1))
+    program = compile_program(twice, machine, CONNECTIONS)
+    assert program.contexts == ((0, 1), (1, 0))
+    assert (program.phases, program.switches, program.switches_apart) == (4, 2, 3)
+    assert predict_program(program).time_s == pytest.approx(152.8e-6)
+    check(program)
+    opened = summarize_connections(connection_entries(program))
+    assert (opened["phases"], make_plan(program).phases) == (4, 3)
+
+
+def fewest_switches(uses: list[tuple[Sequence[int], int, bool]]) -> int:
+    """By trying every order: (contexts of the phases, repetitions, whether the order is fixed)."""
+    every = [
+        [
+            [c for r in range(repeat) for c in (way[::-1] if r % 2 and not fixed else way)]
+            for way in ([contexts] if fixed else set(permutations(contexts)))
+        ]
+        for contexts, repeat, fixed in uses
+    ]
+    runs = ([*chain.from_iterable(ways)] for ways in product(*every))
+    return min(sum(a != b for a, b in pairwise(run)) for run in runs)
+
+
+def groupings(phases: list[int], together: Callable[[list[int]], bool]) -> Iterator[list[int]]:
+    """Every way to put phases into contexts that may be open: the context of each."""
+    for contexts in product(range(len(phases)), repeat=len(phases)):
+        met = list(dict.fromkeys(contexts))
+        members = ([p for p in phases if contexts[p] == c] for c in met)
+        if met == [*range(len(met))] and all(map(together, members)):
+            yield list(contexts)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_no_orders_of_phases_and_no_contexts_need_fewer_switches(seed: int) -> None:
+    """Small programs on a crossbar where ranks have one send and one receive open."""
+    rng, machine = np.random.default_rng(seed), parse_machine("crossbar:4")
+    request, pairs = CompileOptions("first-fit"), [*permutations(range(4), 2)]
+    patterns = []
+    for _ in range(rng.integers(1, 4)):
+        ends = np.array(sorted(rng.permutation(pairs)[: rng.integers(1, 4)].tolist()))
+        order = [[0, 1]] if len(ends) > 1 and set(ends[0]) & set(ends[1]) else None
+        order = order if rng.random() < 0.3 else None
+        patterns.append(Pattern.from_messages(*ends.T, np.full(len(ends), 8), 4, before=order))
+    blocks = [
+        BlockSpec(f"{k}", patterns[rng.integers(len(patterns))], int(rng.integers(1, 4)), request)
+        for k in range(rng.integers(1, 4))
+    ]
+    program = compile_program(blocks, machine, request)
+    check(program)
+    check_plan(make_plan(program))
+    compiled = [compile_pattern(block.pattern, machine, request) for block in blocks]
+    fixed = [schedule.pattern.before is not None for schedule in compiled]
+    begins = dict.fromkeys(block.pattern for block in blocks)
+    sets: list[set[tuple[int, int]]] = []
+    for schedule in compiled:  # the phases of every distinct pattern
+        if begins[schedule.pattern] is None:
+            begins[schedule.pattern] = len(sets)
+            ends = np.stack([schedule.source_node, schedule.target_node], axis=1)
+            sets += [set(map(tuple, ends[schedule.phase(p)])) for p in range(schedule.phases)]
+    assume(len(sets) <= 6)
+
+    def together(phases: list[int]) -> bool:
+        held = set().union(*(sets[p] for p in phases))
+        return all(len({each[end] for each in held}) == len(held) for end in (0, 1))
+
+    def switches(contexts: list[int]) -> int:
+        rows = [contexts[begins[s.pattern] :][: s.phases] for s in compiled]
+        return fewest_switches([*zip(rows, (b.repeat for b in blocks), fixed, strict=True)])
+
+    least = min(map(switches, groupings([*range(len(sets))], together)))
+    assert program.switches == least
 
 
 @st.composite
