@@ -72,7 +72,7 @@ struct conset_connection;
 /* How an exchange was made. Times are this rank's, in seconds; 0 of what was not done. */
 typedef struct conset_info {
     char method[32]; /* of the schedule: "lp", "first-fit", ...; "plan" of a plan file; "MPI_Ialltoallv": `measure` */
-    char sync[32];   /* "none", "local", "ready", "barrier" or "barrier:<k>" */
+    char sync[32];   /* "none", "local", "ready", "detect", "barrier" or "barrier:<k>" */
     int64_t phases;
     double rows_s;          /* telling the others what this rank sends */
     double schedule_s;      /* computing the schedule */
@@ -150,7 +150,7 @@ typedef void (*conset_producer)(void* elements, int64_t count, void* state);
  *                         wrote; default crossbar:<ranks>
  *     method=auto         naive, lp, gen, pex-gen-shift, rs-n, rs-nl, coloring, first-fit, decreasing, negotiated,
  *                         half-duplex, event-list, bounded, auto
- *     sync=auto           none, local, ready, barrier, barrier:<k>, auto
+ *     sync=auto           none, local, ready, detect, barrier, barrier:<k>, auto
  *     timeout=10s         a wait that takes longer ends with CONSET_ERR_TIMEOUT; default none
  *     seed=0
  *     effort=1            how long to search, counted as by `conset compile --effort`; 0: by formula

@@ -134,7 +134,7 @@ def test_every_byte_arrives_through_other_ranks(k: int, programs: Path, tmp_path
     size = np.exp(rng.uniform(0, np.log(2e4), (k * k, k * k))).astype(np.int64)
     np.fill_diagonal(size, 0)
     np.save(tmp_path / "size.npy", size)
-    for sync in ("none", "local", "ready", "barrier"):
+    for sync in ("none", "local", "ready", "barrier", "detect"):
         for in_flight in (None, 1):
             plan = rows_then_columns(k, size, sync, in_flight)
             check_plan(plan)

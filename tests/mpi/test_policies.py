@@ -36,6 +36,8 @@ WAITING = {
     "barrier": (True, True, True),
     # both phases are one group, and there is no barrier after the last
     "barrier:2": (False, False, False),
+    # 2 takes what comes, whoever sent it
+    "detect": (False, False, False),
 }
 
 
@@ -129,6 +131,7 @@ def test_receives_are_posted_when_their_phase_begins(programs: Path, tmp_path: P
         "ready": True,
         "barrier": True,
         "barrier:2": False,
+        "detect": False,
     }
 
 

@@ -25,7 +25,7 @@ pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'cons
 
 
 @pytest.mark.openmpi
-@pytest.mark.parametrize("sync", ["none", "local", "ready", "barrier", "barrier:3"])
+@pytest.mark.parametrize("sync", ["none", "local", "ready", "barrier", "barrier:3", "detect"])
 def test_every_byte_arrives(schedule: Schedule, sync: str) -> None:
     assert schedule.transfers > schedule.pattern.messages  # some are split
     result = run_compiled(schedule, sync=sync, repeat=3, timeout=60)
@@ -41,7 +41,7 @@ def test_every_byte_arrives(schedule: Schedule, sync: str) -> None:
     assert json.loads(json.dumps(found)) == found
 
 
-@pytest.mark.parametrize("sync", ["none", "local", "ready", "barrier"])
+@pytest.mark.parametrize("sync", ["none", "local", "ready", "barrier", "detect"])
 def test_messages_that_no_call_carries_travel_in_parts(
     sync: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

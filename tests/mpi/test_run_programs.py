@@ -50,7 +50,7 @@ def blocks() -> Program:
 
 
 @pytest.mark.parametrize("split", [False, True])
-@pytest.mark.parametrize("sync", ["none", "local", "ready", "barrier", "barrier:2"])
+@pytest.mark.parametrize("sync", ["none", "local", "ready", "barrier", "barrier:2", "detect"])
 def test_every_forwarded_byte_arrives(sync: str, split: bool) -> None:
     program = wandering(4, split=split)
     assert program.paths is not None

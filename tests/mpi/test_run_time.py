@@ -33,7 +33,7 @@ def test_costs_are_measured_and_every_byte_is_checked() -> None:
     baselines = [
         ("naive", "none", "", True),
         ("naive", "none", "", False),
-        ("send-detect-receive", "none", "", False),
+        ("naive", "detect", "", False),
     ]
     assert asked == [*baselines, *ways]
     # three executions of each, two repetitions and the one that is dropped

@@ -39,7 +39,7 @@ MACHINES = {
         "paragon:3x3",
     )
 }
-POLICIES = ("none", "local", "ready", "barrier", "barrier:2")
+POLICIES = ("none", "local", "ready", "barrier", "barrier:2", "detect")
 ASKED = {
     "link": (1, 2, 3),
     "channels": (2, 4, 12),

@@ -22,7 +22,7 @@ from conset.execution.planner import make_plan
 from support.hand_made_orders import ordered_schedule
 from support.hand_made_programs import forwarding, random_paths, random_pattern
 
-POLICIES = ["none", "local", "ready", "barrier", "barrier:3"]
+POLICIES = ["none", "local", "ready", "barrier", "barrier:3", "detect"]
 FILES = examples(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -175,9 +175,9 @@ def test_what_would_go_out_of_bounds_is_refused(tmp_path: Path, name: str) -> No
     ("changed", "line"),
     [
         ({"ranks": 8}, "is a plan for 8 ranks, the communicator has 7"),
-        ({"sync": "barrier:0"}, "sync must be none, local, ready, barrier or barrier:K"),
-        ({"sync": "later"}, "sync must be none, local, ready, barrier or barrier:K"),
-        ({"sync": "barrier:2x"}, "sync must be none, local, ready, barrier or barrier:K"),
+        ({"sync": "barrier:0"}, "sync must be none, local, ready, detect, barrier or barrier:K"),
+        ({"sync": "later"}, "sync must be none, local, ready, detect, barrier or barrier:K"),
+        ({"sync": "barrier:2x"}, "sync must be none, local, ready, detect, barrier or barrier:K"),
         ({"phases": 2**40}, "phases = 1099511627776: must be from 0 to 2147483647"),
         ({"phases": 5000}, "'phase_transfers': 5000 entries required"),
         ({"work_bytes": np.full(7, 2**40)}, "work_bytes = 1099511627776: must be from 0 to "),

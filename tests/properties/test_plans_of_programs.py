@@ -21,7 +21,7 @@ from conset.schedule.program import Program
 from support.hand_made_programs import forwarding, random_paths, random_pattern
 from support.slow_exchange import buffers_of, slow_exchange
 
-POLICIES = ["none", "local", "ready", "barrier", "barrier:2"]
+POLICIES = ["none", "local", "ready", "barrier", "barrier:2", "detect"]
 
 
 @st.composite

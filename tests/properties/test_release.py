@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings as examples, strategies as st
 
-from conset.base.errors import NoScheduleError
+from conset.base.errors import InputError, NoScheduleError
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
@@ -28,7 +28,7 @@ from support.hand_made import graph_of
 from support.random_machines import TOPOLOGIES, machines
 from support.slow_networks import slow
 
-POLICIES = ["none", "local", "ready", "barrier", "barrier:2"]
+POLICIES = ["none", "local", "ready", "barrier", "barrier:2", "detect"]
 NETWORKS = (
     *TOPOLOGIES,
     Topology.torus(3, 3, width=2),
@@ -137,12 +137,18 @@ def how(draw: st.DrawFn, policies: list[str]) -> Settings:
 
 
 def check(model: str, work: Workload, machine: Machine, settings: Settings) -> None:
+    simulate, costs = find_model(model).simulate, machine.costs
+    eager = np.inf if costs.eager_B is None else costs.eager_B
+    found = work.bytes[(work.source != work.target) & (work.bytes <= eager)]
+    if settings.sync == "detect" and (found > costs.buffers_B).any():
+        with pytest.raises(InputError, match="must fit a system buffer"):
+            simulate(work, machine, settings)
+        return
     expected = slow(model, work, machine, settings)
     # flow ends many messages of one time together, ranks of a node begin work of one time, in no
     # order
     if model == "flow" or machine.costs.processors == "shared":
         assume(expected == slow(model, work, machine, settings, backwards=True))
-    simulate = find_model(model).simulate
     if expected is None:
         with pytest.raises(NoScheduleError, match="deadlock"):
             simulate(work, machine, settings)

@@ -74,7 +74,7 @@ WEIGHED = {
     and not machine.costs.startup_s
 }
 """Where `flow` knows weights by latency."""
-SYNCS = ["none", "local", "ready", "barrier", "barrier:2"]
+SYNCS = ["none", "local", "ready", "barrier", "barrier:2", "detect"]
 SIZES = [0, 1, 16, 100, 101, 500, 5000, 65536]
 
 

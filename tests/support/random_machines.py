@@ -40,7 +40,7 @@ TOPOLOGIES = (
 """Networks of links of one width, as every model takes them."""
 
 SIZES_B = (1, 16, 100, 101, 1000, 4096, 20_000)
-POLICIES = ("none", "local", "ready", "barrier", "barrier:2", "barrier:3")
+POLICIES = ("none", "local", "ready", "barrier", "barrier:2", "barrier:3", "detect")
 
 
 def or_none(nothing: Any, *values: Any) -> st.SearchStrategy[Any]:

@@ -88,7 +88,8 @@ class Release:
         self.events, self.end = list[tuple[float, int, int, str]](), [inf] * work.messages
 
     def prepare_receives(self) -> None:
-        self.in_list = self.settings.receive_order == "list" and self.settings.receives is not None
+        listed = self.settings.receive_order == "list" and self.sync.kind != "detect"
+        self.in_list = listed and self.settings.receives is not None
         self.free_receives = [self.settings.receives or inf for _ in self.ranks]
         self.receive_queue: list[list[int]] = [[] for _ in self.ranks]
         self.has_receive, self.at_end, self.buffering, self.buffered, self.asks = (
@@ -260,7 +261,7 @@ class Release:
         """Whether a policy lets a rank into a phase."""
         if self.steps:
             return self.entered[r] >= phase
-        return self.sync.kind == "none" or phase // self.sync.every <= self.group
+        return self.sync.kind in ("none", "detect") or phase // self.sync.every <= self.group
 
     def has_slot(self, r: int) -> bool:
         return sum(self.state[m] == "posted" for m in self.sends[r]) < (
@@ -485,13 +486,19 @@ class Release:
 
     def receive_now(self, m: int, what: str) -> None:
         cost = self.costs.receive_overhead.at(self.size[m]) + self.packing(m)
-        if m in self.buffering:
+        if m in self.buffering or self.finds_nothing(m):
             cost += self.size[m] / self.costs.copy_Bps
         end = self.receive_on(self.receiver[m], cost)
         if what == "stream":
             self.at(end, STREAM, m)
         else:
             self.at(end + self.chance[m], RECEIVED, m)
+
+    def finds_nothing(self, m: int) -> bool:
+        """Under `detect` no receive is posted, and what may go without one is copied."""
+        eager = self.costs.eager_B
+        free = self.leaves[m] and (eager is None or self.size[m] <= eager)
+        return self.sync.kind == "detect" and free
 
     def deliver(self, m: int) -> None:
         r = self.receiver[m]

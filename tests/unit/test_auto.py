@@ -40,7 +40,7 @@ from conset.schedule.schedule import Schedule
 from conset.verification import verify
 
 CHEAP = ("naive", "lp", "gen", "pex-gen-shift", "coloring", "rs-n", "rs-nl", "first-fit")
-POLICIES = ("none", "local", "ready", "barrier", "barrier:2", "barrier:8")
+POLICIES = ("none", "local", "ready", "barrier", "barrier:2", "barrier:8", "detect")
 
 
 def setting(spec: str, on: str) -> tuple[Pattern, Machine]:
@@ -221,6 +221,24 @@ def test_the_policies_of_a_schedule() -> None:
         *setting("random", "iwarp:4x4,setup=0"), CompileOptions(method="lp")
     )
     assert allowed_policies(bound_by_connections_only)[0] == "none"
+
+
+def test_detect_is_chosen_where_receives_do_not_fit_and_never_for_nothing() -> None:
+    """A complete exchange posts 15 receives a rank; 4 are allowed, and barriers take a second."""
+    on = "crossbar:16,port=1GB/s,synchronization=1s,signal=1s,outstanding_receives="
+    pattern, machine = setting("alltoall:size=4KiB", f"{on}4,copy=1GB/s")
+    naive = compile_pattern(pattern, machine, CompileOptions(method="naive", sync="auto"))
+    assert (naive.sync, receives_fit(naive, "none")) == ("detect", False)
+    assert verify(naive).ok
+    unknown = replace(naive, machine=parse_machine(f"{on}4"))  # nobody knows what a copy costs
+    assert allowed_policies(unknown) == ("none", "ready")
+    for copy in ("1GB/s", "1e18B/s"):
+        other = parse_machine(f"{on}15,copy={copy}")
+        schedule = compile_pattern(pattern, other, CompileOptions(method="naive", sync="auto"))
+        assert allowed_policies(schedule) == ("none", "ready", "detect")
+        assert schedule.sync == "none"
+    narrow = parse_machine(f"{on}4,copy=1GB/s,buffers=1KiB")
+    assert not receives_fit(replace(naive, machine=narrow), "detect")
 
 
 def test_contexts_are_switched_under_barriers_alone() -> None:

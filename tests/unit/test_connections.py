@@ -24,9 +24,8 @@ from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
-from conset.methods.phases.connection_routers import table
 from conset.methods.phases.connection_routers.orbits import first_success
-from conset.methods.phases.connection_routers.table import ROUTERS, Router
+from conset.methods.phases.connection_routers.table import ROUTERS, Router, find_router
 from conset.methods.phases.connection_routers.task import (
     Routed,
     Task,
@@ -506,16 +505,25 @@ def test_the_hypercube_takes_two_phases_of_eight_channels() -> None:
     [("alltoall", "iwarp:4x4", 32, 30), ("random:degree=8,seed=1", "iwarp:8x8", 23, 21)],
 )
 def test_rounds_after_success_make_routes_better(
-    pattern: str, on: str, before: int, after: int, monkeypatch: pytest.MonkeyPatch
+    pattern: str, on: str, before: int, after: int
 ) -> None:
     """Step 4 of APR: the same phases, less ΣL; the numbers are snapshots of seed 0."""
     sums = []
-    for rounds in (0, table.ROUNDS):
-        monkeypatch.setattr(table, "ROUNDS", rounds)
-        made = compiled(pattern, on, router="sequential", objective="phases")
+    for router in ("sequential:0", "APR"):
+        made = compiled(pattern, on, router=router, objective="phases")
         sums.append((made.phases, phase_loads(made).total))
     assert sums[0][0] == sums[1][0]
     assert [total for _, total in sums] == [before, after]
+
+
+def test_rounds_of_the_router_are_an_option() -> None:
+    """APR:K is sequential with K rounds; other routers and words that are no number are refused."""
+    ten, default = (compiled("alltoall", "iwarp:4x4", router=name) for name in ("apr:10", "APR"))
+    assert np.array_equal(ten.message, default.message)
+    with pytest.raises(UsageError, match="K of APR:K must be a whole number"):
+        find_router("APR:x")
+    with pytest.raises(UsageError, match="unknown router 'negotiated:3'"):
+        find_router("negotiated:3")
 
 
 def test_a_score_is_what_the_prediction_says() -> None:

@@ -286,7 +286,7 @@ def test_names_of_the_texts() -> None:
     for name, what in (("S1", policy), ("APR", router), *others):
         with pytest.raises(UsageError, match=f"method {name}: is the {what}"):
             find_method(name)
-    for name, kind in (("S1", "ready"), ("S2", "none")):
+    for name, kind in (("S1", "ready"), ("S2", "none"), ("SDR", "detect")):
         with pytest.raises(UsageError, match=rf"sync {name}: is the policy {kind}$"):
             conset.compile("shift", "hypercube:3", sync=name)
     with pytest.raises(UsageError, match="unknown method 'RS': did you mean 'rs-n'"):

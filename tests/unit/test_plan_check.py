@@ -32,7 +32,7 @@ def plan_of(
     )
 
 
-SYNCS = ("none", "local", "ready", "barrier", "barrier:2", "barrier:100")
+SYNCS = ("none", "local", "ready", "barrier", "barrier:2", "barrier:100", "detect")
 
 
 @pytest.mark.parametrize("sync", SYNCS)

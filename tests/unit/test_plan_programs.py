@@ -26,7 +26,7 @@ from conset.schedule.paths import Paths, direct
 from conset.schedule.program import Program, chained
 from support.hand_made_programs import box, forwarding, in_one_phase, random_paths, random_pattern
 
-POLICIES = ("none", "local", "ready", "barrier", "barrier:2")
+POLICIES = ("none", "local", "ready", "barrier", "barrier:2", "detect")
 
 
 def copies_of(copies: Copies | None, operation: int) -> list[tuple[bool, int, int, int]]:

@@ -14,6 +14,7 @@ from conset.schedule.policy import Sync, parse_sync
         ("none", Sync("none")),
         ("local", Sync("local")),
         ("ready", Sync("ready")),
+        ("detect", Sync("detect")),
         ("barrier", Sync("barrier", 1)),
         ("barrier:1", Sync("barrier", 1)),
         ("barrier:12", Sync("barrier", 12)),

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import conset
 from conset.base.errors import InputError, UsageError
 from conset.machine.costs import Costs, Limits, Provenance, Steps, Synchronization
 from conset.machine.machine import Machine
@@ -115,6 +116,39 @@ def test_ready_adds_a_signal_before_what_waits_for_it() -> None:
     schedule = schedule_of(machine, [[(0, 1, 4)], [(0, 2, 4)]])
     assert predict(schedule, sync="local").time_s == 8
     assert predict(schedule, sync="ready").time_s == 8.25
+
+
+@pytest.mark.parametrize(
+    ("eager", "sizes", "time_s"),
+    [
+        (None, (4, 4), 4 + 2 * (1 + 2)),  # both are copied, one after the other, behind the first
+        (4.0, (4, 4), 4 + 2 * (1 + 2)),
+        (3.0, (4, 4), 4 + 2 * 1),  # both are asked for, and received where they belong
+        (3.0, (2, 8), 2 + (1 + 1) + 1),  # of 2 B and 8 B, at the ports: 8 + 1, below
+    ],
+)
+def test_a_detected_message_is_copied_by_its_receiver(
+    eager: float | None, sizes: tuple[int, int], time_s: float
+) -> None:
+    """Two messages to one rank that works 1 s on each, copies at 2 B/s; no policy copies else."""
+    machine = machine_of(
+        Topology.crossbar(3), port_out_Bps=1.0, receive_overhead=Steps((1.0,)), copy_Bps=2.0
+    )
+    machine = replace(machine, costs=replace(machine.costs, eager_B=eager))
+    schedule = schedule_of(machine, [[(0, 2, sizes[0])], [(1, 2, sizes[1])]])
+    expected = max(time_s, sizes[1] + 1.0)
+    assert predict(schedule, sync="detect").time_s == expected
+    assert conset.simulate(schedule, sync="detect").time_s == pytest.approx(expected)
+    assert predict(schedule, sync="none").time_s <= expected
+    unbuffered = replace(machine, costs=replace(machine.costs, buffers_B=3.0))
+    narrow = replace(schedule, machine=unbuffered)
+    copied = [size for size in sizes if size <= (8 if eager is None else eager)]
+    if max(copied, default=0) > 3:
+        assert "must fit a system buffer" in predict(narrow, sync="detect").warnings[0]
+        with pytest.raises(InputError, match="must fit a system buffer"):
+            conset.simulate(narrow, sync="detect")
+    else:
+        assert conset.simulate(narrow, sync="detect").time_s == pytest.approx(expected)
 
 
 def half_duplex() -> Machine:

@@ -104,7 +104,7 @@ RankPlan plan_of(std::int64_t phases, int sync, std::int64_t every, std::int64_t
                  In<std::uint8_t> signalled) {
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
     check_count("phases", phases, 0, std::int64_t{1} << 31);
-    check_count("sync", sync, 0, static_cast<int>(SyncKind::barrier));
+    check_count("sync", sync, 0, static_cast<int>(SyncKind::detect));
     check_count("every", every, 1, kMost);
     check_count("in_flight", in_flight, 0, kMost);
     check_count("work_bytes", work_bytes, 0, kMost);

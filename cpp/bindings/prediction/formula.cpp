@@ -16,7 +16,8 @@ public:
     GivenCosts(In<double> up_to, In<double> send, In<double> receive, In<double> latency, In<double> hop, double out,
                double in, double node, double copy, double exchange, In<double> link, In<std::int32_t> width,
                double tolerance, double blocking, double setup, double signal, double signal_hop, double eager,
-               bool before, bool one_processor, bool shared_processor, std::int64_t in_flight, double startup)
+               bool before, bool one_processor, bool shared_processor, std::int64_t in_flight, double startup,
+               double detects)
         : up_to_(bindings::copy(up_to)),
           send_(bindings::copy(send)),
           receive_(bindings::copy(receive)),
@@ -26,7 +27,7 @@ public:
           width_(bindings::copy(width)),
           costs{up_to_,  send_,    receive_,      latency_,         hop_,      out,      in,    node,   copy,
                 startup, exchange, link_,         width_,           tolerance, blocking, setup, signal, signal_hop,
-                eager,   before,   one_processor, shared_processor, in_flight} {
+                eager,   before,   one_processor, shared_processor, in_flight, detects} {
         require(!up_to_.empty(), "up_to", "at least 1 entry required");
         check_size("send", send_.size(), up_to_.size());
         check_size("receive", receive_.size(), up_to_.size());
@@ -110,13 +111,13 @@ void bind_formula(nb::module_& module) {
     nb::class_<GivenCosts>(module, "MessageCosts")
         .def(nb::init<In<double>, In<double>, In<double>, In<double>, In<double>, double, double, double, double,
                       double, In<double>, In<std::int32_t>, double, double, double, double, double, double, bool, bool,
-                      bool, std::int64_t, double>(),
+                      bool, std::int64_t, double, double>(),
              nb::kw_only(), nb::arg("up_to").noconvert(), nb::arg("send").noconvert(), nb::arg("receive").noconvert(),
              nb::arg("latency").noconvert(), nb::arg("hop").noconvert(), nb::arg("out"), nb::arg("in_"),
              nb::arg("node"), nb::arg("copy"), nb::arg("exchange"), nb::arg("link").noconvert(),
              nb::arg("width").noconvert(), nb::arg("tolerance"), nb::arg("blocking"), nb::arg("setup"),
              nb::arg("signal"), nb::arg("signal_hop"), nb::arg("eager"), nb::arg("before"), nb::arg("one_processor"),
-             nb::arg("shared_processor"), nb::arg("in_flight"), nb::arg("startup"));
+             nb::arg("shared_processor"), nb::arg("in_flight"), nb::arg("startup"), nb::arg("detects"));
     nb::class_<Formula>(module, "Formula")
         .def_prop_ro("busy", &entries<Formula, &Formula::busy>)
         .def_prop_ro("kind", &entries<Formula, &Formula::kind>)

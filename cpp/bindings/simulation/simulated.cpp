@@ -90,7 +90,8 @@ void bind_simulated(nb::module_& module) {
         .value("none", Policy::none)
         .value("local", Policy::local)
         .value("ready", Policy::ready)
-        .value("barrier", Policy::barrier);
+        .value("barrier", Policy::barrier)
+        .value("detect", Policy::detect);
     bind_execution<double>(module, "Execution");
     bind_execution<std::int64_t>(module, "CycleExecution");
     nb::class_<BoundWorkload>(module, "Messages")

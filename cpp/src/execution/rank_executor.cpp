@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -31,6 +32,11 @@ RankExecutor<Handle>::RankExecutor(const MpiWorld<Handle>& world, RankPlan plan,
     receives_.run_end = make_runs(plan_, steps_, false);
     sends_.ended.resize(plan_.sends.size());
     receives_.ended.resize(plan_.receives.size());
+    if (!detects()) return;
+    const Array<std::int32_t>& peer = plan_.receives.peer;
+    next_of_peer_.resize(peer.size());
+    next_from_.assign(peer.empty() ? 0 : as_size(*std::max_element(peer.begin(), peer.end())) + 1, peer.size());
+    for (std::size_t k = peer.size(); k-- > 0;) next_of_peer_[k] = std::exchange(next_from_[peer[k]], k);
 }
 
 template <class Handle>
@@ -55,16 +61,21 @@ bool RankExecutor<Handle>::fine(const char* call, int code) {
 }
 
 template <class Handle>
+std::pair<int, Handle> RankExecutor<Handle>::shape_of(const RankOperations& operations, const Array<Handle>& types,
+                                                      Handle one, std::size_t k) const {
+    if (operations.count.empty() || operations.in_work(k))
+        return {static_cast<int>(operations.bytes[k]), world_.mpi.byte};
+    return {operations.count[k], types.empty() ? one : types[k]};
+}
+
+template <class Handle>
 bool RankExecutor<Handle>::make_requests(Requests& requests, const RankOperations& operations, bool sends) {
     const auto& [mpi, comm] = world_;
     const auto& calls = mpi.calls;
     requests.handles.reserve(operations.size());
     for (std::size_t k = 0; k < operations.size(); ++k) {
-        const bool typed = !operations.count.empty() && !operations.in_work(k);
-        const int count = typed ? operations.count[k] : static_cast<int>(operations.bytes[k]);
-        const Array<Handle>& types = sends ? buffers_.send_types : buffers_.receive_types;
-        const Handle one = sends ? buffers_.send_type : buffers_.receive_type;
-        const Handle type = !typed ? mpi.byte : types.empty() ? one : types[k];
+        const auto [count, type] = sends ? shape_of(operations, buffers_.send_types, buffers_.send_type, k)
+                                         : shape_of(operations, buffers_.receive_types, buffers_.receive_type, k);
         const int peer = operations.peer[k];
         Handle request{};
         const bool made =
@@ -106,12 +117,17 @@ bool RankExecutor<Handle>::make_signals(Signals& signals, const RankOperations& 
 
 template <class Handle>
 bool RankExecutor<Handle>::prepare() {
-    if (!make_requests(receives_, plan_.receives, false) || !make_requests(sends_, plan_.sends, true)) return false;
+    if (detects())
+        receives_.handles.resize(plan_.receives.size());
+    else if (!make_requests(receives_, plan_.receives, false))
+        return false;
+    if (!make_requests(sends_, plan_.sends, true)) return false;
     return make_signals(signals_out_, plan_.receives, true) && make_signals(signals_in_, plan_.sends, false);
 }
 
 template <class Handle>
 void RankExecutor<Handle>::release() {
+    if (detects()) receives_.handles.clear();  // which MPI has freed as they ended
     for (Array<Handle>* handles : {&sends_.handles, &receives_.handles, &signals_in_.handles, &signals_out_.handles}) {
         for (Handle& request : *handles)
             if (request != freed_) fine("MPI_Request_free", world_.mpi.calls.request_free(&request));
@@ -165,6 +181,10 @@ ExchangeState RankExecutor<Handle>::start() {
     }
     step_ = next_send_ = next_need_ = next_signal_ = next_receive_ = next_end_ = next_noticed_ = 0;
     next_given_ = may_give_ = next_reason_ = 0;
+    if (detects()) {
+        undetected_ = plan_.receives.size();
+        for (std::size_t k = undetected_; k-- > 0;) next_from_[plan_.receives.peer[k]] = k;
+    }
     open_.clear();
     std::fill(sends_.ended.begin(), sends_.ended.end(), std::uint8_t{0});
     std::fill(receives_.ended.begin(), receives_.ended.end(), std::uint8_t{0});
@@ -176,6 +196,7 @@ template <class Handle>
 ExchangeState RankExecutor<Handle>::progress() {
     for (;;) {
         ExchangeState state = ExchangeState::ended;
+        if (undetected_ > 0 && !detect()) return ExchangeState::failed;
         if (next_given_ < may_give_ && !give_signals()) return ExchangeState::failed;
         switch (stage_) {
             case Stage::idle: return ExchangeState::ended;
@@ -222,7 +243,7 @@ ExchangeState RankExecutor<Handle>::wait(double seconds, double nap_s) {
 template <class Handle>
 ExchangeState RankExecutor<Handle>::enter() {
     const RankStep& step = steps_[step_];
-    for (std::size_t k = step.receive_begin, end = k; k < step.receive_end; k = end) {
+    for (std::size_t k = step.receive_begin, end = k; k < step.receive_end && !detects(); k = end) {
         end = receives_.run_end[k];
         if (!startall(receives_.handles, k, end)) return ExchangeState::failed;
     }
@@ -262,6 +283,39 @@ ExchangeState RankExecutor<Handle>::end_collective() {
 }
 
 template <class Handle>
+ExchangeState RankExecutor<Handle>::take_in(int source) {
+    const auto& [mpi, comm] = world_;
+    int found = 0;
+    ahead_ = false;
+    if (!fine("MPI_Iprobe", mpi.calls.iprobe(source, kData, comm, &found, status_.get()))) return ExchangeState::failed;
+    if (found == 0) return ExchangeState::waiting;
+    std::memcpy(&source, status_.get() + mpi.source_at, sizeof source);
+    std::size_t& next = next_from_[source];
+    ahead_ = next == plan_.receives.size();
+    if (ahead_) return ExchangeState::waiting;
+    const std::size_t k = std::exchange(next, next_of_peer_[next]);
+    const auto [count, type] = shape_of(plan_.receives, buffers_.receive_types, buffers_.receive_type, k);
+    --undetected_;
+    return fine("MPI_Irecv", mpi.calls.irecv(memory_.receive_address(k), count, type, source, kData, comm,
+                                             &receives_.handles[k]))
+               ? ExchangeState::ended
+               : ExchangeState::failed;
+}
+
+// A rank that is ahead hides what others send, so that they are then asked one by one.
+template <class Handle>
+bool RankExecutor<Handle>::detect() {
+    auto state = ExchangeState::ended;
+    while (undetected_ > 0 && state == ExchangeState::ended) state = take_in(world_.mpi.any_source);
+    if (!ahead_) return state != ExchangeState::failed;
+    for (std::size_t peer = 0; peer < next_from_.size() && state != ExchangeState::failed; ++peer)
+        for (state = ExchangeState::ended;
+             state == ExchangeState::ended && next_from_[peer] < plan_.receives.size();)
+            state = take_in(static_cast<int>(peer));
+    return state != ExchangeState::failed;
+}
+
+template <class Handle>
 bool RankExecutor<Handle>::give_signals() {
     const std::size_t begin = next_given_;
     auto state = ExchangeState::ended;
@@ -291,6 +345,7 @@ ExchangeState RankExecutor<Handle>::needs_ended(const RankNeeds& needs, std::siz
 template <class Handle>
 ExchangeState RankExecutor<Handle>::receive_ended(std::size_t k) {
     if (receives_.ended[k] != 0) return ExchangeState::ended;
+    if (detects() && next_from_[plan_.receives.peer[k]] <= k) return ExchangeState::waiting;  // not detected
     bool ended = false;
     if (!test(receives_.handles[k], ended)) return ExchangeState::failed;
     if (!ended) return ExchangeState::waiting;

@@ -7,8 +7,10 @@ namespace conset {
 
 namespace {
 
+bool is_one_step(const RankPlan& plan) { return plan.sync == SyncKind::none || plan.sync == SyncKind::detect; }
+
 std::int64_t step_number(const RankPlan& plan, std::int32_t phase) {
-    return plan.sync == SyncKind::none ? 0 : phase / plan.every;
+    return is_one_step(plan) ? 0 : phase / plan.every;
 }
 
 }  // namespace
@@ -49,10 +51,9 @@ Array<std::size_t> make_runs(const RankPlan& plan, View<const RankStep> steps, b
 }
 
 std::string step_name(const RankPlan& plan, std::int64_t number) {
-    constexpr std::array kSyncNames{"none", "local", "ready", "barrier"};
     const std::int64_t first = number * plan.every, last = std::min(first + plan.every, plan.phases) - 1;
-    const std::string sync = std::string(", sync ") + kSyncNames[static_cast<std::size_t>(plan.sync)];
-    if (plan.sync == SyncKind::none) return "all phases" + sync;
+    const std::string sync = std::string(", sync ").append(kSyncNames[static_cast<std::size_t>(plan.sync)]);
+    if (is_one_step(plan)) return "all phases" + sync;
     if (plan.every == 1) return "phase " + std::to_string(first) + sync;
     return "phases " + std::to_string(first) + " to " + std::to_string(last) + sync + ":" + std::to_string(plan.every);
 }

@@ -102,21 +102,13 @@ void PlanReader::read_policy(RankPlan& plan) {
     plan.in_flight = file_.integer("in_flight");
     require("in_flight", plan.in_flight, 0, kMost);
     const std::string sync = file_.text("sync");
-    if (sync == "none") return;
-    if (sync == "local") {
-        plan.sync = SyncKind::local;
-        return;
-    }
-    if (sync == "ready") {
-        plan.sync = SyncKind::ready;
-        return;
-    }
-    plan.sync = SyncKind::barrier;
-    if (sync == "barrier") return;
+    const auto* known = std::find(kSyncNames.begin(), kSyncNames.end(), sync);
+    plan.sync = known == kSyncNames.end() ? SyncKind::barrier : static_cast<SyncKind>(known - kSyncNames.begin());
+    if (known != kSyncNames.end()) return;
     const std::string_view every = std::string_view(sync).substr(std::min<std::size_t>(sync.size(), 8));
     const auto [end, error] = std::from_chars(every.data(), every.data() + every.size(), plan.every);
     if (!sync.starts_with("barrier:") || error != std::errc{} || end != every.data() + every.size() || plan.every < 1)
-        refuse("sync must be none, local, ready, barrier or barrier:K");
+        refuse("sync must be none, local, ready, detect, barrier or barrier:K");
 }
 
 RankOperations PlanReader::read_operations(const std::string& side, Rows rows, const RankPlan& plan,

@@ -228,10 +228,10 @@ private:
         costs.model = choice<CostModel>(prefix + "model", {"flow", "wormhole", "circuit"});
         costs.processors = choice<ProcessorKind>(prefix + "processors", {"one", "two", "shared"});
         for (const std::string& sync : words(prefix + "exchange_syncs")) {
-            constexpr std::string_view names[] = {"none", "local", "ready", "barrier"};
-            const auto* known = std::find(std::begin(names), std::end(names), sync);
-            require(known != std::end(names), prefix + "exchange_syncs", "must be none, local, ready or barrier");
-            costs.exchange_syncs.push_back(static_cast<SyncKind>(known - std::begin(names)));
+            const auto* end = kSyncNames.begin() + static_cast<int>(SyncKind::detect);  // is no exchange of two
+            const auto* known = std::find(kSyncNames.begin(), end, sync);
+            require(known != end, prefix + "exchange_syncs", "must be none, local, ready or barrier");
+            costs.exchange_syncs.push_back(static_cast<SyncKind>(known - kSyncNames.begin()));
         }
         each_cost(costs, [&](std::string_view name, auto& value) {
             const bool later = name == "jitter" || name == "measured" || name == "startup";  // older files have none

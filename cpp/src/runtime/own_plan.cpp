@@ -314,8 +314,7 @@ private:
 }  // namespace
 
 std::string format_sync(SyncKind sync, std::int64_t every) {
-    constexpr std::array kNames{"none", "local", "ready", "barrier"};
-    const std::string name = kNames[static_cast<std::size_t>(sync)];
+    const std::string name(kSyncNames[static_cast<std::size_t>(sync)]);
     return every == 1 ? name : name + ":" + std::to_string(every);
 }
 

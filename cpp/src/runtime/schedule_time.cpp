@@ -147,18 +147,19 @@ FormulaCosts::FormulaCosts(const MachineData& machine, const MachineCosts& given
              .before = given.receive_before,
              .one_processor = given.one_processor() && !given.preempts,
              .shared_processor = given.processors == ProcessorKind::shared,
-             .in_flight = given.in_flight};
+             .in_flight = given.in_flight,
+             .detects = sync != SyncKind::detect ? -1.0 : given.eager < 0 ? kUnlimited : given.eager};
 }
 
 static_assert(static_cast<int>(SyncKind::none) == static_cast<int>(Policy::none) &&
               static_cast<int>(SyncKind::local) == static_cast<int>(Policy::local) &&
               static_cast<int>(SyncKind::ready) == static_cast<int>(Policy::ready) &&
-              static_cast<int>(SyncKind::barrier) == static_cast<int>(Policy::barrier));
+              static_cast<int>(SyncKind::barrier) == static_cast<int>(Policy::barrier) &&
+              static_cast<int>(SyncKind::detect) == static_cast<int>(Policy::detect));
 
 SyncPolicy parse_policy(std::string_view text) {
-    constexpr std::string_view names[] = {"none", "local", "ready", "barrier"};
-    for (int kind = 0; kind < 4; ++kind)
-        if (text == names[kind]) return {static_cast<SyncKind>(kind), 1};
+    const auto* known = std::find(kSyncNames.begin(), kSyncNames.end(), text);
+    if (known != kSyncNames.end()) return {static_cast<SyncKind>(known - kSyncNames.begin()), 1};
     constexpr std::string_view counted = "barrier:";
     if (text.starts_with(counted)) {
         const std::string_view digits = text.substr(counted.size());
@@ -170,12 +171,11 @@ SyncPolicy parse_policy(std::string_view text) {
                       "sync '" + std::string(text) + "': K of barrier:K must be a whole number of at least 1");
     }
     throw Failure(Code::argument,
-                  "sync '" + std::string(text) + "': must be none, local, ready, barrier, barrier:K or auto");
+                  "sync '" + std::string(text) + "': must be none, local, ready, detect, barrier, barrier:K or auto");
 }
 
 std::string policy_text(const SyncPolicy& policy) {
-    constexpr const char* names[] = {"none", "local", "ready", "barrier"};
-    const std::string name = names[static_cast<int>(policy.kind)];
+    const std::string name(kSyncNames[static_cast<std::size_t>(policy.kind)]);
     return policy.every == 1 ? name : name + ":" + std::to_string(policy.every);
 }
 
@@ -213,6 +213,7 @@ Array<SyncPolicy> TimedSchedule::policies() const {
         Array<SyncPolicy> all{{SyncKind::none, 1}, {SyncKind::ready, 1}};
         for (const SyncKind kind : costs_.exchange_syncs)
             if (kind != SyncKind::none && kind != SyncKind::ready) all.push_back({kind, 1});
+        if (detect_may_gain()) all.push_back({SyncKind::detect, 1});
         return all;
     }
     const Limits hard = machine_.hard_limits(method_);
@@ -220,10 +221,22 @@ Array<SyncPolicy> TimedSchedule::policies() const {
         return {{SyncKind::barrier, 1}};
     Array<SyncPolicy> all{{SyncKind::none, 1}, {SyncKind::local, 1}, {SyncKind::ready, 1}};
     for (std::int64_t every = 1; every < phase_count(); every *= 2) all.push_back({SyncKind::barrier, every});
+    if (detect_may_gain()) all.push_back({SyncKind::detect, 1});
     return all;
 }
 
+bool TimedSchedule::detect_may_gain() const {
+    return costs_.copy < kUnlimited && (costs_.outstanding_receives > 0 || costs_.receives > 0);
+}
+
 bool TimedSchedule::receives_fit(const SyncPolicy& policy) const {
+    if (policy.kind == SyncKind::detect) {  // none is posted: a system buffer holds what comes
+        for (std::size_t k = 0; k < bytes_.size(); ++k)
+            if (const auto bytes = static_cast<double>(bytes_[k]);
+                source_[k] != target_[k] && bytes > costs_.buffers && (costs_.eager < 0 || bytes <= costs_.eager))
+                return false;
+        return true;
+    }
     if (costs_.outstanding_receives == 0) return true;
     Array<std::int64_t> posted(as_size(machine_.network.nodes()), 0);
     Array<std::int64_t> group_of(posted.size(), -1);

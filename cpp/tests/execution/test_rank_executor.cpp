@@ -46,6 +46,30 @@ TYPED_TEST(Executors, EveryByteArrivesUnderEveryPolicy) {
             }
 }
 
+// Under detect a rank that is exchanges ahead hides nobody, and what it sent stays for later.
+TYPED_TEST(Executors, WhoIsAheadIsReceivedInItsTurn) {
+    toy::Network network(3, 5, 64, 0);
+    Exchange exchange(3, {{0, 1, 0, 8}, {0, 1, 0, 8}, {2, 1, 0, 8}}, SyncKind::detect, 1, 0);
+    auto executors = executors_of<TypeParam>(exchange);
+    for (int ahead = 0; ahead < 3; ++ahead) EXPECT_EQ(executors[0]->start(), State::ended);
+    exchange.spoil();
+    EXPECT_EQ(executors[1]->start(), State::waiting);
+    for (int turn = 0; turn < 50; ++turn) EXPECT_EQ(executors[1]->progress(), State::waiting);
+    EXPECT_EQ(executors[1]->describe(executors[1]->missing()), "all phases, sync detect: no data from 2");
+    for (int repetition = 0; repetition < 3; ++repetition) {
+        EXPECT_EQ(executors[2]->start(), State::ended);
+        for (int turn = 0; turn < 50; ++turn) executors[1]->progress();
+        EXPECT_FALSE(executors[1]->running());
+        EXPECT_EQ(exchange.receive, exchange.expected);
+        if (repetition == 2) break;
+        exchange.spoil();
+        EXPECT_EQ(executors[1]->start(), State::waiting);
+    }
+    EXPECT_EQ(network.counters[1].receives_open, 0);
+    for (auto& executor : executors) executor->release();
+    EXPECT_EQ(network.left(), 0U);
+}
+
 // What a rank does is looked for once: whoever has ended is not asked again.
 TYPED_TEST(Executors, NothingThatHasEndedIsAskedAgain) {
     Random random(3);

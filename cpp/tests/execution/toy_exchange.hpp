@@ -112,6 +112,7 @@ inline constexpr struct {
     SyncKind sync;
     std::int64_t every;
 } kPolicies[] = {{SyncKind::none, 1},    {SyncKind::local, 1},   {SyncKind::ready, 1},
-                 {SyncKind::barrier, 1}, {SyncKind::barrier, 3}, {SyncKind::barrier, 100}};
+                 {SyncKind::barrier, 1}, {SyncKind::barrier, 3}, {SyncKind::barrier, 100},
+                 {SyncKind::detect, 1}};
 
 }  // namespace conset::toy

@@ -114,6 +114,24 @@ public:
         return static_cast<int>(requests_.size());
     }
 
+    // A receive of a message that a probe has found.
+    int receive(void* buffer, int elements, int type, int source, int tag, int rank) {
+        const int made = make(false, buffer, elements, type, source, tag, rank);
+        at(made).persistent = false;
+        start(made);
+        return made;
+    }
+
+    // Whose message has come to a rank: from `source` or, below 0, from anyone; -1: none, or none that is seen yet.
+    int probe(int source, int tag, int rank) {
+        std::vector<int> found;
+        for (const auto& [key, queue] : queues_)
+            if (const auto [from, to, with] = key;
+                to == rank && with == tag && !queue.first.empty() && (source < 0 || source == from))
+                found.push_back(from);
+        return found.empty() || random_.below(3) == 0 ? -1 : found[random_.below(found.size())];
+    }
+
     template <class Handle>
     void startall(int count, Handle* handles) {
         std::vector<int> numbers(static_cast<std::size_t>(count));
@@ -255,6 +273,17 @@ MpiWorld<Handle> world_of(int rank) {
     calls.recv_init = [](void* to, int count, Handle type, int source, int tag, Handle comm, Handle* request) {
         *request = Network::handle<Handle>(
             Network::here()->make(false, to, count, Network::number(type), source, tag, Network::number(comm) - 1));
+        return 0;
+    };
+    calls.irecv = [](void* to, int count, Handle type, int source, int tag, Handle comm, Handle* request) {
+        *request = Network::handle<Handle>(
+            Network::here()->receive(to, count, Network::number(type), source, tag, Network::number(comm) - 1));
+        return 0;
+    };
+    calls.iprobe = [](int source, int tag, Handle comm, int* found, void* status) {
+        const int from = Network::here()->probe(source, tag, Network::number(comm) - 1);
+        *found = from >= 0 ? 1 : 0;
+        std::memcpy(status, &from, sizeof from);
         return 0;
     };
     calls.startall = [](int count, Handle* requests) {

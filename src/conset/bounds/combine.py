@@ -103,6 +103,7 @@ SYNC_LABELS = {
     "local": "a rank's own transfers of a phase end before its next",
     "ready": "as local, with a ready signal per message",
     "barrier": "barrier after every phase",
+    "detect": "everything sent at once and received as it is found",
 }
 
 

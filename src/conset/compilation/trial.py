@@ -2,10 +2,10 @@
 
 And which of them keep its limits while phases are in flight.
 
-Every policy competes, with barriers after 1, 2, 4 … phases; under hard limits of the machine only
-the barrier after every phase, as the others let ranks be in different phases at once. Limits that
-options ask for are limits of a phase: `keeps_in_flight` says whether they also hold over what is in
-flight together, and the verdict repeats it.
+Every policy competes, with barriers after 1, 2, 4 … phases, and `detect` where it may gain; under
+hard limits of the machine only the barrier after every phase, as the others let ranks be in
+different phases at once. Limits that options ask for are limits of a phase: `keeps_in_flight` says
+whether they also hold over what is in flight together, and the verdict repeats it.
 
 Trial: a schedule under a policy with a number of sends in flight, and what it takes by formula or
 by a model.
@@ -44,13 +44,17 @@ def allowed_policies(schedule: Schedule) -> tuple[str, ...]:
         return ("none",)
     if schedule.phases and schedule.machine.switches_contexts(schedule.method):
         return ("barrier",)
+    costs = schedule.machine.costs_for(schedule.method)
+    # it adds copies to `none`: a gain only where receives, of which it posts none, are limited
+    limited = costs.receives is not None or costs.outstanding_receives is not None
+    detect = ("detect",) if limited and costs.copy_Bps < inf else ()
     if schedule.phases <= 1:
-        counted = schedule.machine.costs_for(schedule.method).exchange_syncs
-        return tuple(dict.fromkeys(("none", "ready", *counted)))
+        return tuple(dict.fromkeys(("none", "ready", *costs.exchange_syncs, *detect)))
     if schedule.machine.hard_limits(schedule.method) != Limits():
         return ("barrier",)
     powers = (1 << k for k in range(schedule.phases.bit_length()) if 1 << k < schedule.phases)
-    return ("none", "local", "ready", *("barrier" if k == 1 else f"barrier:{k}" for k in powers))
+    barriers = ("barrier" if k == 1 else f"barrier:{k}" for k in powers)
+    return ("none", "local", "ready", *barriers, *detect)
 
 
 def keeps_in_flight(schedule: Schedule, sync: str) -> bool:
@@ -70,8 +74,14 @@ def keeps_in_flight(schedule: Schedule, sync: str) -> bool:
 
 
 def receives_fit(schedule: Schedule, sync: str) -> bool:
-    """Whether no node posts more receives at once than the machine has room for."""
-    room = schedule.machine.costs_for(schedule.method).outstanding_receives
+    """Whether no node posts more receives at once than the machine has room for.
+
+    And, under `detect`, whether a system buffer holds every message.
+    """
+    costs = schedule.machine.costs_for(schedule.method)
+    if sync == "detect":
+        return not costs.unbuffered_B(schedule.size[schedule.source_node != schedule.target_node])
+    room = costs.outstanding_receives
     if room is None:
         return True
     posted, _ = most_posted(

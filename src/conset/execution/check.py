@@ -297,7 +297,7 @@ def not_kept(schedule: Schedule, sync: Sync) -> Bools:
     last, first = _extents(schedule, schedule.phase_of, schedule.phases)
     i, j = before.T
     kept = last[i] // sync.every < first[j] // sync.every
-    if sync.kind == "none":
+    if sync.is_one_step:
         kept[:] = False
     elif sync.kind == "local":
         source, target = schedule.pattern.source, schedule.pattern.target
@@ -515,7 +515,7 @@ def _need_edges(plan: Plan, nodes: _Nodes, send: Ints, receive: Ints) -> list[_E
 def _step_keys(plan: Plan, operations: Operations, width: int) -> Ints:
     """shape=(operations): rank · width + step."""
     phase = operations.phase.astype(np.int64)
-    if plan.sync.kind == "none":
+    if plan.sync.is_one_step:
         phase[:] = 0
     return operations.rank.astype(np.int64) * width + phase // plan.sync.every
 
@@ -557,7 +557,7 @@ def _describe_cycle(cycle: list[int], nodes: _Nodes, width: int, sync: Sync) -> 
                 if sync.every == 1
                 else f"rank {rank} phases {first} to {last}"
             )
-            if sync.kind == "none":
+            if sync.is_one_step:
                 word = f"rank {rank}"
         if not names or names[-1] != word:
             names.append(word)

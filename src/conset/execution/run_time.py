@@ -619,7 +619,7 @@ def alltoallv_init(
         method: of the schedule: naive, lp, gen, pex-gen-shift, rs-n, rs-nl, coloring, first-fit,
             decreasing, negotiated, half-duplex, event-list, bounded, or auto: as `conset.compile`
             chooses among these.
-        sync: none, local, ready, barrier, barrier:k, or auto.
+        sync: none, local, ready, detect, barrier, barrier:k, or auto.
         timeout_s: longest time of one exchange, and of each collective of this call [s]; None: no
             limit.
         seed: of every random choice.

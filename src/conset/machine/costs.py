@@ -398,6 +398,22 @@ class Costs(ValueObject):
         return np.asarray(np.where(packed, size / self.copy_Bps, 0.0))
 
     @property
+    def detected_B(self) -> float:  # noqa: N802
+        """Largest message that is copied out of a system buffer where no receive is posted [B].
+
+        Above `eager_B` a message is asked for; without that threshold every message is copied.
+        """
+        return inf if self.eager_B is None else self.eager_B
+
+    def unbuffered_B(self, size: Ints) -> int:  # noqa: N802
+        """Largest message that no system buffer holds though none may wait elsewhere [B]; 0: none.
+
+        Args:
+            size: shape=(messages) [B]: those that leave their nodes.
+        """
+        return int(size[(size <= self.detected_B) & (size > self.buffers_B)].max(initial=0))
+
+    @property
     def requests(self) -> Steps:
         """What a request and a grant cost a message, by size [s].
 

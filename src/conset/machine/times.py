@@ -82,7 +82,7 @@ class Work:
 def work_of(machine: Machine, costs: Costs, sync: str) -> Work:
     """The work of messages on `machine` under a policy of the kind `sync`.
 
-    None, local, ready or barrier.
+    One of `conset.schedule.KINDS`.
     """
     topology = machine.topology
     overhead = costs.overhead + (Steps((costs.signal_s,)) if sync == "ready" else costs.requests)

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conset.base import Bools, Floats, InputError, Ints, Ints32
+from conset.base import Bools, Floats, InputError, Ints, Ints32, format_size
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.models.settings import Settings
@@ -120,6 +120,9 @@ class MessageTimes:
             whole_cycles(cost.of(size) + copies, cycle)
             for cost in (costs.send_overhead, costs.receive_overhead)
         )
+        if workload.phases > 0 and parse_sync(settings.sync).kind == "detect":
+            copied = crosses & (flit | (size <= costs.detected_B))
+            receive += whole_cycles(np.where(copied, size / costs.copy_Bps, 0.0), cycle)
         half = rounded_up(costs.signal_s / 2, cycle)
         way = np.asarray(hops * rounded_up(costs.hop.at(0), cycle), np.float64)
         signal = np.where(crosses, 2 * half + way, 0.0)
@@ -263,21 +266,31 @@ def most_open(rows: Rows, start: Floats, end: Floats) -> tuple[int, int]:
     return most, where
 
 
+def unbuffered(machine: Machine, costs: Costs, largest: int) -> str:
+    """The rule that a message of `largest` bytes breaks under `detect`, with both sizes."""
+    return (
+        f"under sync detect a message of {format_size(largest)} must fit a system buffer, "
+        f"{machine.name} has {format_size(int(costs.buffers_B))} a rank"
+    )
+
+
 def check_receives(workload: Workload, machine: Machine, costs: Costs, settings: Settings) -> None:
     """Receives are posted first.
 
     All of a node under `none`, those of a phase or group under the other policies.
 
-    What a rank takes at once (`--receives`) makes no difference: the others are posted too.
+    What a rank takes at once (`--receives`) makes no difference: the others are posted too. Under
+    `detect` none is posted: every message goes through a system buffer, which must hold it.
 
     Raises:
         InputError: more than the machine's `outstanding_receives` at a node; names it and both
-            numbers.
+            numbers. A message that does not fit a buffer.
     """
-    limit = costs.outstanding_receives
+    limit, sync = costs.outstanding_receives, parse_sync(settings.sync)
+    if sync.kind == "detect" and (largest := costs.unbuffered_B(workload.bytes[workload.crosses])):
+        raise InputError(f"infeasible: {unbuffered(machine, costs, largest)}")
     if limit is None:
         return
-    sync = parse_sync(settings.sync)
     posted, node = most_posted(workload.source, workload.target, workload.phase_of, sync)
     if posted > limit:
         raise InputError(

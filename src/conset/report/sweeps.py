@@ -24,7 +24,6 @@ from conset.report.charts import Line, Panel, picture_charts, surround
 from conset.report.pattern import size_ticks
 from conset.report.sections import Part, Section, Table
 from conset.studies import (
-    DETECT,
     MIN_REPEATS,
     Cell,
     Curve,
@@ -544,8 +543,8 @@ READING = (
 )
 BASELINES = (
     "naive: everything is posted, counted without its rows: they serve to check what it knows; "
-    "learned: the same with sources that the rows have given; detect: send, detect, receive, "
-    "nothing posted and nothing known before"
+    "learned: the same with sources that the rows have given; under detect (send-detect-receive) "
+    "no receive is posted before its message has come"
 )
 COMPUTED = {"all": "every rank", "one": "one rank", "": ""}
 
@@ -576,7 +575,7 @@ def run_time_cells(costs: RunTimeCosts, row: RunTimeRow) -> tuple[str, ...]:
     """Return a row as text, in the order of `COLUMNS`; intervals of what was measured."""
     method = row.method if row.asked_method == row.method else f"{row.asked_method}: {row.method}"
     if not row.sources_known:
-        method = "detect" if row.method == DETECT else "learned"
+        method = "learned"
     sync = row.sync if row.asked_sync == row.sync else f"{row.asked_sync}: {row.sync}"
     names = ("rows_s", "schedule_s", "plan_s", "setup_s", "execution_s")
     times = (format_ms(row.median_of(name)) for name in names)

@@ -1,7 +1,7 @@
 """How a schedule runs: what keeps its phases apart, and in which order ranks post their messages.
 
 Also how many messages are open at once, and which must wait for which. Receives are posted first,
-before anything is sent to them.
+before anything is sent to them, but under `detect`, where messages are received as they are found.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from conset.base import (
     unknown_name,
 )
 
-Kind = Literal["none", "local", "ready", "barrier"]
+Kind = Literal["none", "local", "ready", "barrier", "detect"]
 
-KINDS: tuple[Kind, ...] = ("none", "local", "ready", "barrier")
+KINDS: tuple[Kind, ...] = ("none", "local", "ready", "barrier", "detect")
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,11 @@ class Sync:
     - `ready` (S1): `local`, and a source sends only after a zero-byte signal from its target.
     - `barrier`: all transfers of `every` phases end everywhere before the next phase starts
       anywhere.
+    - `detect` (send-detect-receive): as `none`, but no receive is posted before its message has
+      come into a system buffer, from which it is copied.
 
     Attributes:
-        kind: one of the four.
+        kind: one of the five.
         every: phases from one barrier to the next, at least 1; 1 for every other kind.
     """
 
@@ -50,6 +52,11 @@ class Sync:
         if self.every < 1 or (self.kind != "barrier" and self.every != 1):
             least = "at least 1" if self.kind == "barrier" else "1"
             raise UsageError(f"sync '{self.kind}': every = {self.every}: must be {least}")
+
+    @property
+    def is_one_step(self) -> bool:
+        """Whether nothing separates phases: all is sent at once, and waited for at the end."""
+        return self.kind in ("none", "detect")
 
     def barriers(self, phases: int) -> int:
         """Barriers between `phases` phases: none after the last, none before the first."""
@@ -66,12 +73,12 @@ class Sync:
         return self.kind if self.every == 1 else f"{self.kind}:{self.every}"
 
 
-OF_PAPERS = {"s1": "ready", "s2": "none"}
+OF_PAPERS = {"s1": "ready", "s2": "none", "sdr": "detect", "send-detect-receive": "detect"}
 """Policies by their names in the papers."""
 
 
 def parse_sync(text: str, *others: str) -> Sync:
-    """The policy a word means: `none`, `local`, `ready`, `barrier` or `barrier:K`.
+    """The policy a word means: `none`, `local`, `ready`, `detect`, `barrier` or `barrier:K`.
 
     `others` are words that the caller knows itself, for the message.
 
@@ -182,7 +189,7 @@ def depths_in_graph(tail: Integers, head: Integers, nodes: int) -> Ints32:
 def most_posted(source: Ints32, target: Ints32, phase_of: Ints32, sync: Sync) -> tuple[int, int]:
     """(most receives posted at once at any node, that node).
 
-    All under `none`, else those of a phase or group.
+    All under `none`, no one under `detect`, else those of a phase or group.
 
     Args:
         source: shape=(messages), int32: nodes; a message inside a node needs no receive.
@@ -191,11 +198,11 @@ def most_posted(source: Ints32, target: Ints32, phase_of: Ints32, sync: Sync) ->
         sync: the policy.
     """
     inside = source != target
-    if not inside.any():
+    if sync.kind == "detect" or not inside.any():
         return 0, 0
     group = (
         np.zeros(phase_of.size, np.int64)
-        if sync.kind == "none"
+        if sync.is_one_step
         else phase_of.astype(np.int64) // sync.every
     )
     groups = int(group.max()) + 1

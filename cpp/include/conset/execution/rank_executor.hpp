@@ -6,6 +6,8 @@
 //     local     a step a phase: start its receives and sends, wait for both.
 //     ready     also signal the sources of a phase once its receives are started; a send starts after its target's
 //               signal.
+//     detect    one step: start the sends, look for what has come from anyone and receive that (send-detect-receive):
+//               no receive is there before its message. What comes of a later exchange waits until it begins.
 //     barrier   a step is a group of phases; its receives are started before the barrier that it begins with, so that
 //               every message is expected. A rank without a message in a group takes part in its barrier.
 // Sends start in posting order; one that may not start yet holds those behind it: its target has not signalled, a
@@ -35,6 +37,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "conset/execution/mpi_calls.hpp"
 #include "conset/execution/rank_memory.hpp"
@@ -110,6 +113,9 @@ private:
 
     static constexpr int kData = 1, kSignal = 2;
 
+    // Elements of operation k, and their datatype.
+    std::pair<int, Handle> shape_of(const RankOperations& operations, const Array<Handle>& types, Handle one,
+                                    std::size_t k) const;
     bool make_requests(Requests& requests, const RankOperations& operations, bool sends);
     // Zero bytes to, or from, the peers of some operations, which are named in their order.
     struct Signals {
@@ -123,6 +129,10 @@ private:
     bool test(Handle& request, bool& ended);
     bool startall(Array<Handle>& requests, std::size_t begin, std::size_t end);
 
+    bool detects() const { return plan_.sync == SyncKind::detect; }
+    bool detect();  // starts the receives of all that has come
+    // Of one message from a rank or from any; waiting: there is none of this exchange.
+    ExchangeState take_in(int source);
     bool give_signals();  // to those whose needs have ended
     ExchangeState enter();
     ExchangeState pass_barrier();
@@ -151,6 +161,7 @@ private:
 
     Array<RankStep> steps_;
     Requests sends_, receives_;
+    Array<std::size_t> next_of_peer_;  // under detect, by receive: the next one of its peer; the number of all: none
     Signals signals_in_, signals_out_;  // of sends, of receives
 
     // Where the exchange is. A cursor never goes back.
@@ -166,6 +177,9 @@ private:
     std::size_t next_receive_ = 0;  // the first to look at when a step ends
     std::size_t next_end_ = 0;      // likewise, of sends
     std::size_t next_noticed_ = 0;  // likewise, of signals that this rank gave
+    Array<std::size_t> next_from_;  // under detect, by peer: its first receive that has not started
+    std::size_t undetected_ = 0;    // receives that have not started
+    bool ahead_ = false;            // the last message that was found is of a later exchange
     Array<std::size_t> open_;       // sends that may take the place of others; only where there is a limit
     Handle freed_{};                // of a request that ended with an error, as Open MPI leaves it
     std::uint64_t seen_ = 0;        // how many things were seen to have ended

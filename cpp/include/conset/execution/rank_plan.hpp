@@ -1,14 +1,19 @@
 // What one rank executes: its part of a plan (conset/execution/plan.py), its receives numbered from 0.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "conset/array.hpp"
 
 namespace conset {
 
-enum class SyncKind : std::uint8_t { none, local, ready, barrier };
+enum class SyncKind : std::uint8_t { none, local, ready, barrier, detect };
+
+// By their numbers, as they are written.
+inline constexpr std::array<std::string_view, 5> kSyncNames{"none", "local", "ready", "barrier", "detect"};
 
 // Sends or receives in posting order, phases rising; `offset` [B] counts from the start of the rank's buffer, or of its
 // work area where `work` is nonzero (empty: nowhere). A message is `bytes` of MPI_BYTE, or, where there are counts,

@@ -9,7 +9,7 @@
 
 namespace conset {
 
-// Sends and receives from `begin` to `end` - 1; `number`: of its phase or group of phases, 0 under `none`.
+// Sends and receives from `begin` to `end` - 1; `number`: of its phase or group of phases, 0 under `none` and `detect`.
 struct RankStep {
     std::int64_t number;
     std::size_t send_begin, send_end, receive_begin, receive_end;

@@ -36,6 +36,7 @@ struct MessageCosts {
     bool one_processor;         // sending and receiving share a processor, and handlers do not overlap
     bool shared_processor;      // all ranks of a node share that one
     std::int64_t in_flight;     // slots of a rank; 0: any number
+    double detects = -1;        // messages up to this size are copied by their receiver; below 0: none
 };
 
 // Who sends and who receives transfer k; ranks are 0 ... ranks - 1. What is packed is copied by both processors beside

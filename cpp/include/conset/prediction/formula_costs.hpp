@@ -46,7 +46,8 @@ inline Message message_of(const MessageCosts& costs, std::int64_t bytes, std::in
                           bool leaves, bool packed) {
     const std::size_t step = step_of(costs, bytes);
     const double b = static_cast<double>(bytes), copy = packed ? b * costs.copy : 0;
-    const double send = costs.send[step] + copy, receive = costs.receive[step] + copy;
+    const double detected = leaves && b <= costs.detects ? b * costs.copy : 0;
+    const double send = costs.send[step] + copy, receive = costs.receive[step] + copy + detected;
     Message m{send, receive, 0, 0, 0, 0, 0, 0, 0, 0, 0, leaves};
     if (!leaves) {
         m.flow = b * costs.copy;

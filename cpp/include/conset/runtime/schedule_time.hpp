@@ -46,7 +46,9 @@ public:
 
     // The policies it may run under, those without barriers first: only a barrier after every phase under hard limits.
     Array<SyncPolicy> policies() const;
-    // Whether every node has room for the receives it posts.
+    // Whether `detect`, which adds copies to `none`, may gain: receives, which it posts none of, are limited.
+    bool detect_may_gain() const;
+    // Whether every node has room for the receives it posts or, under `detect`, a system buffer for every message.
     bool receives_fit(const SyncPolicy& policy) const;
     // What its barriers take [s].
     double barriers_s(const SyncPolicy& policy) const;

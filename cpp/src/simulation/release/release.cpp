@@ -193,7 +193,10 @@ void Release<Time>::left(std::int32_t m, Time now) {
 template <class Time>
 Time Release<Time>::receive_work(std::int32_t m) const {
     const Time work = each(execution_.receive, m);
-    return marks_.empty() || (marks_[m] & kTakenIn) == 0 ? work : work + each(execution_.copy, m);
+    const bool taken_in = !marks_.empty() && (marks_[m] & kTakenIn) != 0;
+    const bool detected = execution_.policy == Policy::detect && leaves(m) &&
+                          (!has_protocol() || static_cast<double>(messages_.bytes[m]) <= execution_.eager);
+    return taken_in || detected ? work + each(execution_.copy, m) : work;
 }
 
 // Work of a receiver on a message; where sends preempt, after all that is sent from this instant on.

@@ -116,6 +116,7 @@ from conset.machine import (
     with_computation,
     work_of,
 )
+from conset.models.needs import unbuffered
 from conset.models.settings import refuse_policy
 from conset.schedule import (
     Kind,
@@ -232,6 +233,14 @@ READY = Policy(
 )
 """S1 of the Wang-Ranka text: `local`, and a source waits for its target's signal."""
 
+DETECT = Policy(
+    "all",
+    False,
+    False,
+    "as none, and a receiver copies each message out of a system buffer",
+)
+"""Send-detect-receive of the Wang-Ranka text, section 3: no receive is posted before its message."""
+
 BARRIER = Policy(
     "group",
     False,
@@ -244,7 +253,13 @@ S is not charged at the first group unless `first_barrier` says so. T = G · S +
 over resources of W(messages of the group), G = ⌈P / k⌉.
 """
 
-POLICIES: dict[Kind, Policy] = {"none": NONE, "local": LOCAL, "ready": READY, "barrier": BARRIER}
+POLICIES: dict[Kind, Policy] = {
+    "none": NONE,
+    "local": LOCAL,
+    "ready": READY,
+    "barrier": BARRIER,
+    "detect": DETECT,
+}
 
 
 def batch_offsets(sync: Sync, phases: int) -> Ints:
@@ -298,10 +313,10 @@ def slots_of(schedule: Schedule, costs: Costs) -> int | None:
 def message_costs(
     machine: Machine, costs: Costs, sync: str, *, in_flight: int | None, blocking: bool = True
 ) -> _core.MessageCosts:
-    """What messages cost under a policy of the kind `sync` (none, local, ready, barrier).
+    """What messages cost under a policy of the kind `sync`.
 
     A request and a grant above the eager threshold are latency; under `ready` the signal replaces
-    both.
+    both. Under `detect` messages up to it are copied by their receiver.
 
     Args:
         machine: whose network.
@@ -347,6 +362,7 @@ def message_costs(
         one_processor=costs.one_processor and not costs.preempts,
         shared_processor=costs.processors == "shared",
         in_flight=in_flight or 0,
+        detects=costs.detected_B if sync == "detect" else -1.0,
     )
 
 
@@ -765,6 +781,10 @@ def _warnings(schedule: Schedule, costs: Costs, charged: int, policy: Sync) -> t
                 f" to {format_size(high)}" if high < float("inf") else ""
             )
             lines.append(f"{name}: its numbers are for messages {known}, given {given}")
+    if policy.kind == "detect":
+        crossing = schedule.size[schedule.source_node != schedule.target_node]
+        if largest := costs.unbuffered_B(crossing):
+            lines.append(f"infeasible: {unbuffered(schedule.machine, costs, largest)}")
     if costs.outstanding_receives is not None:
         posted, node = most_posted(
             schedule.source_node, schedule.target_node, schedule.phase_of, policy

@@ -58,7 +58,7 @@ class RankTransfers:
         pattern, message = schedule.pattern, schedule.message
         self.ends = np.stack([pattern.source[message], pattern.target[message]])
         sync = parse_sync(schedule.sync)
-        apart = sync.kind != "none"
+        apart = not sync.is_one_step
         self.group: Ints32 = schedule.phase_of // sync.every * apart
         pair = self.ends[0].astype(np.int64) * pattern.ranks + self.ends[1]
         order = np.argsort(pair, kind="stable")
@@ -323,7 +323,7 @@ def not_held(schedule: Schedule, suffix: str) -> dict[str, str]:
     sync, pattern = parse_sync(schedule.sync), schedule.pattern
     apart = schedule.phases > 1
     has = {
-        "phases": count_of(schedule.phases, "phase") if apart and sync.kind != "none" else "",
+        "phases": count_of(schedule.phases, "phase") if apart and not sync.is_one_step else "",
         "barriers": "barriers" if apart and sync.kind == "barrier" else "",
         "signals": "ready signals" if apart and sync.kind == "ready" else "",
         "order": "" if pattern.before is None else "the order of messages",

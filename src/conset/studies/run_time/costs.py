@@ -24,8 +24,8 @@ import numpy as np
 from conset.base import Floats
 from conset.execution import Ratio
 
-POSTING, DETECT = "naive", "send-detect-receive"
-"""What posts everything; what sends everything and looks for what comes."""
+POSTING, DETECT = "naive", "detect"
+"""The method that sends everything at once; the policy that looks for what comes."""
 SYNCS = ("none", "ready", "auto")
 """S2, S1, and what is chosen."""
 WAYS = ("all", "one")
@@ -255,7 +255,7 @@ class RunTimeCosts:
     @property
     def detecting(self) -> RunTimeRow | None:
         """Send, detect, receive; None in predictions."""
-        return next((row for row in self.rows if row.method == DETECT), None)
+        return next((row for row in self.rows if row.asked_sync == DETECT), None)
 
     def find(self, method: str, sync: str, compute: str) -> RunTimeRow:
         """The row of what was asked for.

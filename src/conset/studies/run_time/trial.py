@@ -7,7 +7,8 @@ filling of buffers and the check of every received byte are outside the clock. O
 parts of a set-up (rows, schedule, plan) the longest over the ranks counts; of the whole set-up and
 of an execution the last end minus the first start (`times_over_ranks`).
 
-Send-detect-receive is the baseline of ranks that do not know who sends to them.
+Ranks that do not know who sends to them learn it from the rows; one of their baselines receives
+what it finds (send-detect-receive, the policy `detect`).
 """
 
 from __future__ import annotations
@@ -26,10 +27,8 @@ from conset.execution import (
     MeasuredRank,
     Plan,
     Result,
-    SetupTimes,
     Tamper,
     Tell,
-    Waiter,
     alltoallv_init,
     require_ranks,
     times_over_ranks,
@@ -69,7 +68,7 @@ class Variant:
 
 
 def variants_of(methods: list[str]) -> list[Variant]:
-    """The naive exchange, with known sources and with learned ones, and send-detect-receive.
+    """The naive exchange: with known sources, with learned ones, and with these under `detect`.
 
     Then every method.
 
@@ -78,7 +77,7 @@ def variants_of(methods: list[str]) -> list[Variant]:
     found = [
         Variant(POSTING, "none"),
         Variant(POSTING, "none", sources_known=False),
-        Variant(DETECT, "none", sources_known=False),
+        Variant(POSTING, DETECT, sources_known=False),
     ]
     others = [method for method in dict.fromkeys(methods) if method != POSTING]
     return found + [
@@ -105,8 +104,6 @@ class Trial:
     def open(self, variant: Variant) -> Any:
         """An exchange from the rows; collective."""
         own = self.own
-        if variant.method == DETECT:
-            return SendDetectReceive(self.comm, own.sends.views(own.send), own.waiter)
         return alltoallv_init(
             self.comm,
             own.send,
@@ -233,72 +230,3 @@ def _row(
         "first_s": times[:, 1].tolist(),
         "execution_s": times[:, 2:].mean(axis=1).tolist(),
     }
-
-
-class SendDetectReceive:
-    """An exchange of ranks that do not know who sends to them; what comes lies by source.
-
-    Problem. A rank knows what it sends and nothing of what it receives: it can post no receive.
-    Idea. Every message is sent synchronously; a rank looks for what has come, receives it and
-        copies it to its place in the application's buffer. When its own messages are received it
-        enters a barrier that does not block; when that ends, all ranks' messages are received.
-    Invariant. Two exchanges in turn use two tags: a rank may still be in the barrier of one when
-        another starts the next.
-    Cost. Nothing to set up; in every exchange a look for each message, a copy of every byte and a
-        barrier.
-    Reference. Wang and Ranka, Scheduling of unstructured communication on the Intel iPSC/860,
-        section 3 (busy waiting for incoming messages); Hoefler, Siebert and Lumsdaine, Scalable
-        communication protocols for dynamic sparse data exchange (the barrier that ends it).
-    """
-
-    method, sync, phases, times = DETECT, "none", 1, SetupTimes(0, 0, 0)
-
-    def __init__(self, comm: MPI.Intracomm, sends: list[tuple[int, Bytes]], waiter: Waiter) -> None:
-        self._comm = comm.Dup()
-        self._waiter = waiter
-        self._sends = sends
-        self.recvbuf: Bytes = np.zeros(0, np.uint8)
-        self._tag = 0
-
-    def exchange(self) -> None:
-        """Sends, takes in what comes, and copies it to its place."""
-        self._waiter.begin()
-        round_ = _Round(self._comm, self._tag, self._sends)
-        self._waiter.wait(
-            round_, lambda: f"rank {self._comm.rank}: other ranks have not taken all messages"
-        )
-        self._tag = 1 - self._tag
-        if self.recvbuf.size != (size := sum(part.size for _, part in round_.found)):
-            self.recvbuf = np.empty(size, np.uint8)
-        np.concatenate(
-            [part for _, part in sorted(round_.found, key=lambda pair: pair[0])] or [self.recvbuf],
-            out=self.recvbuf,
-        )
-
-    def close(self) -> None:
-        """Frees the communicator."""
-        self._comm.Free()
-
-
-class _Round:
-    """One exchange; `Test` takes a step, and says whether it has ended."""
-
-    def __init__(self, comm: MPI.Intracomm, tag: int, sends: list[tuple[int, Bytes]]) -> None:
-        self._comm, self._tag = comm, tag
-        self._sends = [comm.Issend([part, MPI.BYTE], peer, tag) for peer, part in sends]
-        self._receives: list[MPI.Request] = []
-        self._barrier: MPI.Request | None = None
-        self._status = MPI.Status()
-        self.found: list[tuple[int, Bytes]] = []
-
-    def Test(self) -> bool:  # noqa: N802  as mpi4py has it
-        while self._comm.Iprobe(MPI.ANY_SOURCE, self._tag, self._status):
-            source = self._status.Get_source()
-            part = np.empty(self._status.Get_count(MPI.BYTE), np.uint8)
-            self._receives.append(self._comm.Irecv([part, MPI.BYTE], source, self._tag))
-            self.found.append((source, part))
-        if self._barrier is None:
-            if MPI.Request.Testall(self._sends):
-                self._barrier = self._comm.Ibarrier()
-            return False
-        return bool(self._barrier.Test() and MPI.Request.Testall(self._receives))

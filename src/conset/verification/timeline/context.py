@@ -198,7 +198,9 @@ class CheckContext:
 
     @property
     def listed(self) -> bool:
-        """Whether receives go by the receiver's list; `flow` does unless set otherwise."""
+        """Whether receives go by the list: in `flow` unless set otherwise, never under `detect`."""
+        if self.sync.kind == "detect":
+            return False
         order = self.settings.receive_order
         return order == "list" or (order is None and self.model == "flow")
 
@@ -298,7 +300,7 @@ class PhaseVisits:
         if sync.kind == "barrier":
             barrier_s = rounded_up(costs.synchronization.at(machine.topology.endpoints), cycle_s)
             entered = _after_barriers(workload, sync, end_s, barrier_s, costs.first_barrier)[phase]
-        elif sync.kind == "none":
+        elif sync.is_one_step:
             entered = np.zeros(visits.size)
         else:
             last = np.zeros(visits.size)

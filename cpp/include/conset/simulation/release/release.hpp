@@ -5,7 +5,7 @@
 //                barrier   its group of phases is open: everything of the groups before is delivered, a barrier passed;
 //                local     its sender has entered its phase: all that it sends or receives in phases before is
 //                delivered; ready     local, and its receiver's signal has arrived (of a synchronized exchange: both
-//                signals); set-up    both its ranks have paid for its phase
+//                signals); set-up    both its ranks have paid for its phase; none and detect   at once
 //   2 slot       it is the next of its sender in posting order, and one of the sender's `in_flight` slots is free. A
 //                trace without slots has no posting order: what may go goes. Of more than `eager` bytes, where that is
 //                given, and without a ready signal: a request to the receiver and, as soon as a receive is there, a
@@ -20,7 +20,8 @@
 //   5 bytes flow: `Carrier::stream`, at once or, with `receive_before`, after the receiver's overhead; ends with `left`
 //   6 the slot is free, the receive another's (in list order: when it is delivered)
 //   7 receive overhead on the receiver's processor, unless it was paid before; of a buffered message when its receive
-//                is there, with `copy`. Then `delay`, which keeps nothing busy. Delivered
+//                is there, with `copy`, as under detect of every message that could be buffered: no receive is posted
+//                for it, whichever comes is taken first. Then `delay`, which keeps nothing busy. Delivered
 //
 // A message inside a node: 1-3, `copy` in its slot, 7. A signal: work of the sending processor of the one, `signal_hop`
 // for each link, work of the receiving processor of the other; it takes no channel. A set-up: work of both processors
@@ -46,7 +47,7 @@
 
 namespace conset {
 
-enum class Policy : std::uint8_t { none, local, ready, barrier };
+enum class Policy : std::uint8_t { none, local, ready, barrier, detect };
 
 // Messages and their order, as conset.models.Workload has them; an empty span is the documented default.
 template <class Time>
@@ -203,7 +204,9 @@ private:
     bool phased() const { return !messages_.phase_offsets.empty(); }
     bool enters() const { return execution_.policy == Policy::local || execution_.policy == Policy::ready; }
     bool pays() const { return execution_.setup > 0 && phased(); }
-    bool takes_list() const { return execution_.receive_list && execution_.receives > 0; }
+    bool takes_list() const {
+        return execution_.receive_list && execution_.receives > 0 && execution_.policy != Policy::detect;
+    }
     bool has_protocol() const { return execution_.eager >= 0; }
     bool leaves(std::int32_t m) const { return routes_.leaves(static_cast<std::size_t>(m)); }
     std::int32_t phase_of(std::int32_t m) const { return phase_.empty() ? 0 : phase_[m]; }
