@@ -100,7 +100,7 @@ def exhaustive(
         for contention in CONTENTIONS:
             try:
                 schedule = compile_pattern(
-                    pattern, machine, CompileOptions(method, contention, seed=seed)
+                    pattern, machine, CompileOptions(method, contention, sync="none", seed=seed)
                 )
             except ConsetError:
                 continue

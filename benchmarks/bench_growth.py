@@ -44,7 +44,10 @@ def measure(pattern: str, machine: str, method: str, **options: int) -> tuple[in
     """(messages, best compile time of three, one above 10⁶ messages [s])."""
     traffic = conset.load_pattern(pattern, machine)
     rounds = 3 if traffic.messages < 1_000_000 else 1
-    schedules = [conset.compile(traffic, machine, method=method, **options) for _ in range(rounds)]
+    schedules = [
+        conset.compile(traffic, machine, method=method, sync="barrier", **options)
+        for _ in range(rounds)
+    ]
     if traffic.messages <= VERIFIED and not conset.verify(schedules[0]).ok:
         raise SystemExit(f"{method} on {machine}: does not verify")
     return traffic.messages, min(s.report.compile_s for s in schedules)

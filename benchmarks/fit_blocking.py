@@ -83,7 +83,9 @@ def resized(schedule: Schedule, size: int) -> Schedule:
 @cache
 def exchange(on: str, method: str, contention: int | None = None) -> Schedule:
     """A complete exchange."""
-    return conset.compile("alltoall,size=16KiB", on, method=method, contention=contention)
+    return conset.compile(
+        "alltoall,size=16KiB", on, method=method, contention=contention, sync="none"
+    )
 
 
 def paragon_cases(golden: Path) -> Iterator[Case]:

@@ -150,7 +150,8 @@ typedef void (*conset_producer)(void* elements, int64_t count, void* state);
  *                         wrote; default crossbar:<ranks>
  *     method=auto         naive, lp, gen, pex-gen-shift, rs-n, rs-nl, coloring, first-fit, decreasing, negotiated,
  *                         half-duplex, event-list, bounded, auto
- *     sync=auto           none, local, ready, detect, barrier, barrier:<k>, auto
+ *     sync=auto           none, local, ready, detect, barrier, barrier:<k>; auto: the fastest by the machine's model,
+ *                         whatever the method
  *     timeout=10s         a wait that takes longer ends with CONSET_ERR_TIMEOUT; default none
  *     seed=0
  *     effort=1            how long to search, counted as by `conset compile --effort`; 0: by formula

@@ -414,7 +414,7 @@ def compare(
         patterns: one or several.
         machines: one or several; a spec of a pattern takes each one's number of ranks.
         methods: names, `auto` among them, `FILE.py:NAME` or functions; None: all that apply.
-        sync: policies, a row for each; `naive=none` is for one method; None: each method's default.
+        sync: policies, a row for each; `naive=none` is for one method; None: each method's fastest.
         contention: as for `compile`, and what follows.
         channels: limit of routes through a node.
         limits: of a phase.

@@ -18,7 +18,7 @@ MAX_FUNCTIONS, MAX_FILES, MAX_DEPTH = 80, 25, 12
 
 
 def compile_again() -> conset.Schedule:
-    return conset.compile("alltoall", "mesh:4x4", method="first-fit")
+    return conset.compile("alltoall", "mesh:4x4", method="first-fit", sync="barrier")
 
 
 def traced(call: Callable[[], object]) -> tuple[set[CodeType], int]:

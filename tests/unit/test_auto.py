@@ -416,7 +416,7 @@ def test_summary_and_file_say_what_was_chosen(
 
 def test_a_named_method_was_not_chosen() -> None:
     summary = summarize(
-        compile_pattern(*setting("alltoall", "mesh:2x2"), CompileOptions(method="first-fit"))
+        compile_pattern(*setting("alltoall", "mesh:2x2"), CompileOptions(method="naive"))
     )
     assert (summary["auto"], summary["why"], summary["verdict"]) == (False, None, None)
     assert (summary["in_flight"], summary["posting"], summary["model"]) == (

@@ -185,7 +185,7 @@ def test_what_takes_too_many_steps_is_cut_and_its_row_says_so(
     row = compare(pattern, machine, CompileOptions(), {"lp": ()}, models=("flow",)).rows[0]
     assert (row["time_s"], row["untimed"]) == (None, words)
     assert row["not_simulated"] == {"flow": words}
-    assert deciding_lines([row])[1:] == [f"no time of lp under barrier: {words}"]
+    assert deciding_lines([row])[1:] == [f"no time of lp under {row['sync']}: {words}"]
     both = compare(
         pattern, machine, CompileOptions(effort=1000), {"lp": ()}, models=("flow",)
     ).rows[0]

@@ -50,8 +50,8 @@ from conset.methods.phases.problem import SearchOptions
             ("min_bandwidth",),
         ),
         (
-            {"rank_by": "flow", "method": "lp"},
-            "rank_by flow: goes with method auto or sync auto, given method lp",
+            {"rank_by": "flow", "method": "lp", "sync": "local"},
+            "rank_by flow: goes with method auto or sync auto, given method lp and sync local",
             ("rank_by", "method", "sync"),
         ),
     ],
@@ -73,8 +73,9 @@ def test_a_wrong_option_is_refused_when_it_is_given(
             "--router orbits: is for method connections, given lp",
         ),
         (
-            ["--rank-by", "flow", "--method", "lp"],
-            "--rank-by flow: goes with --method auto or --sync auto, given --method lp",
+            ["--rank-by", "flow", "--method", "lp", "--sync", "local"],
+            "--rank-by flow: goes with --method auto or --sync auto, given --method lp and --sync "
+            "local",
         ),
         (
             ["--min-bandwidth", "5MB/s", "--method", "lp"],

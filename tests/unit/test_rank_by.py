@@ -192,25 +192,40 @@ def test_limits_that_were_asked_for_let_every_policy_compete() -> None:
     )
 
 
-def test_the_policy_alone_is_ranked_for_a_given_method() -> None:
-    schedule = compiled(
-        "random:degree=16", "mesh:6x6", method="lp", sync="auto", rank_by="wormhole"
-    )
+@pytest.mark.parametrize("sync", [None, "auto"])
+def test_the_policy_alone_is_ranked_for_a_given_method(sync: str | None) -> None:
+    schedule = compiled("random:degree=16", "mesh:6x6", method="lp", sync=sync, rank_by="wormhole")
     times = {sync: simulated_s(schedule, "wormhole", sync) for sync in SYNCS}
     assert (schedule.method, schedule.report.rank_by) == ("lp", "wormhole")
     assert schedule.report.simulated_s is not None
     assert schedule.report.simulated_s == times[schedule.sync] == min(times.values())
     assert schedule.report.reason.startswith(f"lp under {schedule.sync} is fastest of ")
     assert (
-        compiled("random:degree=5", "paragon:4x4", method="lp", sync="auto").report.rank_by
+        compiled("random:degree=5", "paragon:4x4", method="lp", sync=sync).report.rank_by
         == "wormhole"
     )
     with pytest.raises(
         UsageError, match="rank_by flow: goes with method auto or sync auto, given method lp"
     ):
-        compiled("random", "mesh:4x4", method="lp", rank_by="flow")
-    with pytest.raises(UsageError, match="given method negotiated"):
-        compiled("random", "mesh:4x4", routes="free", rank_by="flow")
+        compiled("random", "mesh:4x4", method="lp", sync="local", rank_by="flow")
+    with pytest.raises(UsageError, match="given method negotiated and sync none"):
+        compiled("random", "mesh:4x4", routes="free", sync="none", rank_by="flow")
+
+
+def test_a_method_has_no_barriers_on_its_paper_s_machine() -> None:
+    """001 sections 3 and 6 have S1 (`ready`) and S2 (`none`), 002 an exchange a step (`local`)."""
+    for method in ("lp", "rs-n", "rs-nl", "half-duplex"):
+        chosen = compiled("random:degree=4,size=4KiB", "ipsc860:16", method=method)
+        assert chosen.sync in ("ready", "none", "local")
+        assert chosen.report.simulated_s < 0.9 * simulated_s(chosen, "circuit", "barrier")
+    assert compiled("alltoall:size=4KiB", "delta:4x4", method="pex").sync == "local"
+
+
+def test_what_may_not_be_simulated_keeps_its_policy_and_says_so() -> None:
+    narrow = "paragon:4x4,outstanding_receives=1"
+    phased = compiled("alltoall:size=64", narrow, method="first-fit", limits="send=2,receive=2")
+    assert phased.sync == "barrier"
+    assert phased.report.reason.startswith("sync barrier was not chosen: infeasible")
 
 
 def test_policies_under_which_receives_have_no_room_are_left_out() -> None:

@@ -70,6 +70,7 @@ private:
     double floor_s() const { return evaluator_.floor_s(bases_[naive_]); }
 
     Array<Trial> trials_of(std::int32_t at, View<const SyncPolicy> policies) const;
+    Array<Trial> simulated_trials(std::int32_t at) const;
     Array<Trial> affordable_trials(std::int32_t at, bool posted) const;
     void predict(Array<Trial>& trials) const;
     Trial least_predicted(const Array<Trial>& trials) const;
@@ -104,6 +105,7 @@ private:
     std::int32_t naive_ = -1;
     Array<std::int32_t> others_, orders_;  // all candidates but naive; naive in every order, itself first
     bool made_ = false;
+    bool of_one_ = false;  // policies of one schedule are compared
 };
 
 void Chooser::make_naive() {
@@ -339,20 +341,24 @@ Decision Chooser::without_times(const TrialSearch& search, Array<Trial> trials) 
     return verdict_by_formula(trials, Instead::no_end);
 }
 
-// Every schedule under every policy it may run under, the least by formula first. Those that cannot win are left out,
-// unless nothing can: then they are for the other models. On a machine that was measured `local` is: a library says
-// that a send has ended when it has buffered it, so ranks go on too early, and nowhere was it the fastest that was
-// measured (docs/cost-model.md).
+// A schedule under every policy it may run under, but for `local` on a machine that was measured: a library says that a
+// send has ended when it has buffered it, so ranks go on too early, and nowhere was it the fastest that was measured
+// (docs/cost-model.md).
+Array<Trial> Chooser::simulated_trials(std::int32_t at) const {
+    if (question_.policy) return trials_of(at, {&*question_.policy, 1});
+    Array<Trial> trials = trials_of(at, bases_[at].policies);
+    if (bases_[at].measured) std::erase_if(trials, [](const Trial& t) { return t.policy.kind == SyncKind::local; });
+    return trials;
+}
+
+// Every schedule under every policy, the least by formula first. Those that cannot win are left out, unless nothing
+// can: then they are for the other models.
 Array<Trial> Chooser::all_trials(const Array<std::int32_t>& bases, const TrialSearch& search) const {
     const bool over = search.is_over();
     Array<Trial> trials;
-    for (const std::int32_t at : bases) {
-        const bool fixed = question_.policy.has_value();
-        for (const Trial& trial : fixed ? trials_of(at, {&*question_.policy, 1}) : trials_of(at, bases_[at].policies)) {
-            if (!fixed && bases_[at].measured && trial.policy.kind == SyncKind::local) continue;
+    for (const std::int32_t at : bases)
+        for (const Trial& trial : simulated_trials(at))
             if (over || (search.may_win(trial) && !search.is_as_posted(trial))) trials.push_back(trial);
-        }
-    }
     predict(trials);
     for (Trial& trial : trials) trial.time_s = kNever;
     std::stable_sort(trials.begin(), trials.end(), [](const Trial& one, const Trial& other) {
@@ -528,13 +534,14 @@ Trial Chooser::robust_choice(const TrialSearch& search) const {
     return chosen == nullptr ? best : *chosen;
 }
 
-// The deciding model: its best by another method is the next best.
+// The deciding model: its best by another method is the next best, of one schedule that under another policy.
 ModelTimes Chooser::own_times(const std::string& model, const Trial& best, const Trial* posted,
                               const Array<Trial>& known, Refusal refused) const {
     ModelTimes times{.model = model, .chosen_s = best.time_s, .refused = refused};
     if (posted != nullptr) times.posted_s = posted->time_s;
     for (const Trial& trial : known) {
-        if (base(trial).method == base(best).method || posts_everything(trial)) continue;
+        const bool other = of_one_ ? trial.policy != best.policy : base(trial).method != base(best).method;
+        if (!other || posts_everything(trial)) continue;
         if (times.best_s && *times.best_s <= trial.time_s) continue;
         times.best_s = trial.time_s;
         times.best = trial;
@@ -645,19 +652,25 @@ std::pair<std::optional<double>, Refusal> Chooser::time_by(const std::string& mo
     return {found.time_s, Refusal::none};
 }
 
+// By formula where there are too many messages to simulate.
 Decision Chooser::choose_policy(const TrialBase& schedule) {
+    of_one_ = true;
     const std::int32_t at = add(schedule);
     const std::string model = question_.rank_by.empty() ? schedule.model : question_.rank_by;
-    Array<Trial> trials = question_.policy ? trials_of(at, {&*question_.policy, 1}) : trials_of(at, schedule.policies);
+    const std::int64_t messages = question_.situation.messages;
+    const bool many = messages > question_.most_simulated * question_.effort;
+    Array<Trial> trials = model == kFormula || many ? affordable_trials(at, false) : simulated_trials(at);
     predict(trials);
     if (model == kFormula) return verdict_by_formula(trials, Instead::nothing);
-    const std::int64_t messages = question_.situation.messages;
-    if (messages > question_.most_simulated * question_.effort) return verdict_by_formula(trials, Instead::many);
+    if (many) return verdict_by_formula(trials, Instead::many);
     TrialSearch search(evaluator_, bases_, model, allowed_work(messages, model, question_.effort));
     for (Trial& trial : trials) trial.time_s = kNever;
     std::stable_sort(trials.begin(), trials.end(),
                      [](const Trial& a, const Trial& b) { return a.predicted_s < b.predicted_s; });
-    search.run(trials, {});
+    try {
+        search.run(trials, {.slack = kSlack});
+    } catch (const Interrupted&) {  // what is known decides
+    }
     if (search.best() == nullptr)
         return {.failed = search.refused().empty() ? Failed::none_faster : Failed::no_simulation,
                 .allowed = search.budget()};

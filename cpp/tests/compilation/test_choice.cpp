@@ -684,6 +684,12 @@ TEST_F(Choice, ChoosesThePolicyAlone) {
     verdict = choose_policy(tables, question, made);
     EXPECT_EQ(tables.asked, "lp local, lp barrier, lp none; flow: lp barrier; ");
     EXPECT_EQ(chosen(), "lp barrier");
+    EXPECT_EQ(verdict.models[0].best_s, 8) << "the next best is another policy of the same schedule";
+    TrialBase measured = made;
+    measured.measured = true;
+    tables.asked.clear();
+    verdict = choose_policy(tables, question, measured);
+    EXPECT_EQ(tables.asked, "lp barrier, lp none; flow: lp barrier; ") << "no local where it was measured";
     question.policy = kNone;
     verdict = choose_policy(tables, question, made);
     EXPECT_EQ(chosen(), "lp none");

@@ -152,7 +152,11 @@ def machine(side: int, costs: str = "") -> Machine:
 def bounded(side: int, contention: int, size: int = SLICE_B) -> Schedule:
     """The text's schedule, compiled."""
     return conset.compile(
-        f"alltoall:size={size}", machine(side), method="bounded", contention=contention
+        f"alltoall:size={size}",
+        machine(side),
+        method="bounded",
+        contention=contention,
+        sync="barrier",
     )
 
 

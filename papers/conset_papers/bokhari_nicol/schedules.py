@@ -952,7 +952,9 @@ def _table_2_panel(
 
 def _phases(n: int, contention: int) -> tuple[int, int]:
     """(phases of the compiled schedule, bound under its own limits)."""
-    schedule = conset.compile("alltoall", f"mesh:{n}x{n}", method="bounded", contention=contention)
+    schedule = conset.compile(
+        "alltoall", f"mesh:{n}x{n}", method="bounded", contention=contention, sync="barrier"
+    )
     return schedule.phases, conset.bound(schedule).phases
 
 
@@ -968,7 +970,7 @@ FIGURE_6_ABOUT = (
 def figure_6() -> Item:
     """Compares phases at contention 2 and 4 with consecutive phases at contention 1."""
     made = {
-        c: conset.compile("alltoall", "mesh:16x16", method="bounded", contention=c)
+        c: conset.compile("alltoall", "mesh:16x16", method="bounded", contention=c, sync="barrier")
         for c in (1, 2, 4)
     }
     base = phase_matrix(made[1])

@@ -213,8 +213,10 @@ def trace_surface(side: int, sizes: tuple[int, ...] = SIZES) -> Surface:
 @cache
 def scott_s(side: int, size: int) -> float:
     """Scott's schedule with a barrier after each of its phases [s]."""
-    schedule = conset.compile(f"alltoall:size={size}", machine(side), method="scott")
-    return conset.simulate(schedule, model=MODEL, sync="barrier").time_s
+    schedule = conset.compile(
+        f"alltoall:size={size}", machine(side), method="scott", sync="barrier"
+    )
+    return conset.simulate(schedule, model=MODEL).time_s
 
 
 def claims_of(surface: Surface) -> tuple[Claim, ...]:

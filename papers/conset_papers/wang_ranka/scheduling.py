@@ -150,7 +150,7 @@ def counted(method: str, degree: int, seeds: int, generator: str = "random") -> 
 
     def count(seed: int) -> Count:
         pattern = conset.load_pattern(f"{generator}:degree={degree}", CUBE, seed=seed)
-        schedule: Schedule = conset.compile(pattern, CUBE, method=method, seed=seed)
+        schedule: Schedule = conset.compile(pattern, CUBE, method=method, sync="barrier", seed=seed)
         return Count(schedule.phases, half_duplex_units(schedule), conset.bound(schedule).phases)
 
     return tuple(on_threads(count, range(seeds)))
@@ -223,7 +223,9 @@ def _on_cubes() -> dict[tuple[int, int], float]:
     for dimension, degree in product(CUBES, CUBE_DEGREES):
         on = f"hypercube:{dimension}"
         found = [
-            conset.compile(f"random:degree={degree}", on, method="rs-n", seed=seed).phases
+            conset.compile(
+                f"random:degree={degree}", on, method="rs-n", sync="none", seed=seed
+            ).phases
             for seed in range(CUBE_DRAWINGS)
         ]
         means[1 << dimension, degree] = float(np.mean(found))
@@ -541,7 +543,9 @@ def measured_s(algorithm: Algorithm, degree: int, seeds: int) -> float:
 
 
 def _compile_s(pattern: conset.Pattern, algorithm: Algorithm, seed: int) -> float:
-    report = conset.compile(pattern, MACHINE, method=algorithm.method, seed=seed).report
+    report = conset.compile(
+        pattern, MACHINE, method=algorithm.method, sync=algorithm.sync, seed=seed
+    ).report
     assert report is not None  # a compile has one
     return report.compile_s
 

@@ -252,7 +252,7 @@ def command(
         None if named is None else [each.strip() for each in named if each.strip()]
     )
     policies = parse_policies(sync)
-    chooses = any(AUTO in (name, *policies.of(name)) for name in names)
+    chooses = any(AUTO in (name, *policies.of(name)) or not policies.of(name) for name in names)
     check_by(by)
     timed_by = rank_by if by is None else by
     _check_kind(kind, pattern, on, names if methods else [], sync, rank_by, by, chooses=chooses)

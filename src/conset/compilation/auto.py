@@ -145,6 +145,7 @@ def _verdict(
     *,
     user_limits: bool,
     compared: bool,
+    rival: str = "method",
 ) -> Verdict:
     def trial(found: _core.Trial) -> Trial:
         return Trial(
@@ -166,6 +167,7 @@ def _verdict(
         compared=compared
         and evaluator.options.objective != "phases"
         and not evaluator.machine.is_circuit,
+        rival=rival,
     )
 
 
@@ -459,6 +461,31 @@ def choose_policy(
     return _policy_verdict(schedule, None, rank_by, effort, compared=compared).to_schedule()
 
 
+def under_policy(schedule: Schedule, options: CompileOptions) -> Schedule:
+    """What a named method made, under the policy of the options, or else its fastest.
+
+    Without `sync` it keeps its own where the method's row fixes that, where it may run under no
+    other, after a stop, and where none can be simulated; its reason says so then.
+
+    Raises:
+        InputError, NoScheduleError: as `choose_policy`, where `sync` is `auto`.
+    """
+    if options.policy is not None:
+        return replace(schedule, sync=options.policy)
+    own = options.sync is None
+    settled = find_method(schedule.method).sync or len(allowed_policies(schedule)) == 1
+    if own and (settled or _core.stop_asked()):
+        return schedule
+    try:
+        return choose_policy(
+            schedule, rank_by=options.rank_by, effort=options.effort, compared=not own
+        )
+    except (InputError, NoScheduleError) as error:
+        if not own:
+            raise
+        return schedule.with_report(reason=f"sync {schedule.sync} was not chosen: {error}")
+
+
 def best_trial(
     schedule: Schedule, sync: str | None = None, *, rank_by: str | None = None, effort: int = 1
 ) -> Trial:
@@ -488,4 +515,11 @@ def _policy_verdict(
             f"{pattern.name}: no policy to simulate within {choice.allowed:,} steps"
         )
     model = ranking_of(machine, rank_by, schedule.method)
-    return _verdict(choice, evaluator, model, user_limits=schedule.limits_asked, compared=compared)
+    return _verdict(
+        choice,
+        evaluator,
+        model,
+        user_limits=schedule.limits_asked,
+        compared=compared,
+        rival="policy",
+    )

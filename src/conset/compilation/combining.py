@@ -48,7 +48,7 @@ import numpy as np
 
 from conset import _core
 from conset.base import InputError, Ints32, NoScheduleError, format_time, workers
-from conset.compilation.auto import best_trial, choose_policy, choose_schedule, least_bounds
+from conset.compilation.auto import best_trial, choose_schedule, least_bounds, under_policy
 from conset.compilation.options import AUTO, DEFAULTS, CompileOptions
 from conset.compilation.pipeline import (
     Placement,
@@ -105,8 +105,8 @@ def compile_along(
         paths: of the messages, at least one of which moves.
         machine: what it is for.
         options: as of a compile; `auto` chooses one method for all stages. Without a policy: that
-            with the least time for method `auto`, else `local`, and `none` where every stage is one
-            phase.
+            with the least time; of a method whose row fixes one `local`, and `none` where every
+            stage is one phase.
         placement: the node of each rank.
         manifest: how it is made.
         beat_s: as `choose_schedule` [s].
@@ -141,15 +141,11 @@ def compile_along(
         return next((refusal for refusal in refusals if refusal is not None), None)
 
     name = options.chosen_method
+    require_affordable(bundles, options.rank_by, options.effort)
     if name == AUTO:
-        require_affordable(bundles, options.rank_by, options.effort)
         whole = choose_schedule(make, bundles, machine, options, refuse=refuse, beat_s=beat_s)
     else:
-        whole = make(name, None, options.effort)
-        if options.sync == AUTO:
-            whole = choose_policy(whole, rank_by=options.rank_by, effort=options.effort)
-        elif options.policy is not None:
-            whole = replace(whole, sync=options.policy)
+        whole = under_policy(make(name, None, options.effort), options)
     whole = whole.with_report(compile_s=time.perf_counter() - start)
     return unchained(whole, paths), whole
 

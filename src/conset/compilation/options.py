@@ -96,8 +96,7 @@ class CompileOptions:
         placement: name of a placement, `auto`, or a file of node ids.
         ranks_per_node: ranks on each node.
         sync: policy, `none`, `local`, `ready`, `barrier` or `barrier:K`; `auto`: the one with the
-            least time; None: with method `auto` as `auto`, else `none` for one phase and `barrier`
-            for several.
+            least time, as `rank_by` says; None: as `auto`, but `naive` keeps `none`.
         seed: of every random choice.
         effort: sweeps of search, at least 1.
         timetable: name in the table of timetables: put the transfers inside every phase one after
@@ -156,7 +155,7 @@ class CompileOptions:
     sync: str | None = option(
         None,
         "S",
-        f"{POLICIES}; auto: the fastest by --rank-by.",
+        f"{POLICIES}; auto: the fastest by --rank-by. Default: auto, for naive none.",
         known=lambda: (*KINDS, AUTO),
         check=lambda word: word == AUTO or parse_sync(word, AUTO),
     )
@@ -263,10 +262,11 @@ class CompileOptions:
                 f"routes free: is for methods {able}, given {method}, which keeps the machine's",
                 options=["routes"],
             )
-        if self.rank_by not in (None, FORMULA) and AUTO not in (method, self.sync):
+        fixed = method != AUTO and self.policy is not None
+        if self.rank_by not in (None, FORMULA) and fixed:
             raise UsageError(
                 f"rank_by {self.rank_by}: goes with method auto or sync auto, given method "
-                f"{method}",
+                f"{method} and sync {self.sync}",
                 options=["rank_by", "method", "sync"],
             )
 

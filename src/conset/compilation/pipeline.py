@@ -21,7 +21,7 @@ from importlib import import_module
 
 from conset import _core
 from conset.base import InputError, Ints32, NoScheduleError
-from conset.compilation.auto import choose_policy, choose_schedule
+from conset.compilation.auto import choose_schedule, under_policy
 from conset.compilation.options import AUTO, FORMULA, CompileOptions, effective_limits
 from conset.compilation.trial import REL_TOL, require_affordable
 from conset.machine import Machine
@@ -117,15 +117,11 @@ def compile_placed(
             CIRCUITS if name == AUTO else name, pattern, machine, options, placement, manifest
         )
         return made.with_report(reason=OF_CIRCUITS) if name == AUTO else made
-    if AUTO in (name, options.sync):
-        require_affordable(pattern, options.rank_by, options.effort)
+    require_affordable(pattern, options.rank_by, options.effort)
 
     if name != AUTO:
         schedule = compile_by(name, pattern, machine, options, placement, manifest)
-        if options.sync == AUTO:
-            return choose_policy(schedule, rank_by=options.rank_by, effort=options.effort)
-        policy = options.policy
-        return schedule if policy is None else replace(schedule, sync=policy)
+        return under_policy(schedule, options)
 
     def make(method: str, contention: int | None, effort: int) -> Schedule:
         return compile_by(
@@ -170,7 +166,7 @@ def compile_by(
     contention: int | None = None,
     effort: int | None = None,
 ) -> Schedule:
-    """A schedule by one method of the table, under its default policy.
+    """A schedule by one method of the table; its policy is not chosen yet (`default_sync`).
 
     Args:
         name: of the method, in place of that of the options.
@@ -291,6 +287,7 @@ def _compile_best_placed(
         max_latency=None,
         routes="fixed",
         rank_by=FORMULA,
+        sync=options.sync or default_sync(2, machine, PROBE_METHOD),
     )
     if options.chosen_method != AUTO:
         limits, _ = effective_limits(find_method(options.chosen_method), machine, options)

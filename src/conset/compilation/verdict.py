@@ -75,7 +75,7 @@ class Verdict:
         model: what decided: the model that simulated the choice, or `formula`.
         chosen: the trial.
         model_times: by model, that of `model` too; of its own `best` is the next best by another
-            method.
+            method, or by another policy.
         tried: trials that were simulated, or predicted where the formula decided.
         optimal: whether nothing can be faster by a bound.
         stands_in: why the formula decided in place of the machine's model, if so.
@@ -86,6 +86,7 @@ class Verdict:
         drifts: whether limits that were asked for hold in every phase, but not over what is in
             flight at once.
         draws: as `fastest_in`.
+        rival: what the next best differs in: `method`, or `policy` where one schedule is known.
     """
 
     model: str
@@ -100,6 +101,7 @@ class Verdict:
     others_by: str = ""
     drifts: bool = False
     draws: tuple[int, str] = (0, "")
+    rival: str = "method"
 
     @property
     def agree(self) -> bool:
@@ -146,7 +148,7 @@ class Verdict:
         if own.best_s is not None and not self.optimal:
             parts.append(f"against {format_time(own.best_s)} by {own.best}")
         elif self.model != FORMULA and not self.optimal and self.tried > 1:
-            parts.append(f"with no other method within {SLACK - 1:.0%}")
+            parts.append(f"with no other {self.rival} within {SLACK - 1:.0%}")
         if own.refused:
             parts.append(f"(the naive exchange is not among them: {own.refused})")
         elif own.posted_s is not None and not self.chosen.posts_everything:
@@ -304,6 +306,7 @@ def verdict_of(
     *,
     user_limits: bool,
     compared: bool,
+    rival: str,
 ) -> Verdict:
     """The verdict on a choice of the core.
 
@@ -315,6 +318,7 @@ def verdict_of(
         pattern: what is sent.
         user_limits: whether options fix limits.
         compared: whether the choice is compared again where costs may be other ones.
+        rival: as in the verdict.
     """
     instead = {
         "": "",
@@ -347,4 +351,5 @@ def verdict_of(
         ", ".join(f"{method} by {by_}" for method, by_ in by.items() if by_ != own),
         user_limits and not keeps_in_flight(best.base.schedule, best.sync),
         fastest_in(best, map(trial_of, choice.known)) if compared else (0, ""),
+        rival,
     )

@@ -118,6 +118,8 @@ class Entry:
     def under(self, policy: str, options: CompileOptions) -> Entry:
         """Return the same schedule under another policy; `auto`: under its fastest."""
         if policy == AUTO:
+            if self.whole.report is not None and self.whole.report.rank_by:
+                return self  # it was chosen when it was compiled
             chosen = choose_policy(
                 self.whole, rank_by=options.rank_by, effort=options.effort, compared=False
             )

@@ -193,6 +193,7 @@ class Method:
         searches: whether it may take long for many messages: a comparison leaves it out above
             2¹⁷ of them, unless it is named.
         circuits: whether it is about circuit switches, which other machines do not have.
+        sync: the policy that it keeps unless options name one; "": the fastest.
     """
 
     name: str
@@ -212,6 +213,7 @@ class Method:
     chooses_planes: bool = False
     searches: bool = False
     circuits: bool = False
+    sync: str = ""
 
     def applies(self, problem: Problem) -> str | None:
         """Why a problem is outside of the domain, in one line; None where it is inside."""

@@ -79,6 +79,7 @@ ROWS: tuple[Method, ...] = (
         guarantee="one phase",
         complexity="O(messages), O(messages)",
         reference=f"{WANG_RANKA}, Section 3 (AC)",
+        sync="none",
     ),
     Method(
         name="lp",

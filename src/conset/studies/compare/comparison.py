@@ -439,7 +439,7 @@ def compare(
         machine: what it costs.
         options: options of every compile; its `rank_by` chooses where the method or a policy is
             `auto`.
-        methods: method → its policies, `auto` for its best; without any its default.
+        methods: method → its policies, `auto` for its best; without any that of a compile.
         models: that simulate every row.
         by: what gives a row's time: a model, or `formula`; None: the machine's model, or the
             formula where the pattern is too large for it.
@@ -463,8 +463,11 @@ def compare(
     for name, own in methods.items():
         if not (named or name == AUTO or machine.is_circuit) and find_method(name).circuits:
             continue  # of switches that the machine does not have
-        rank_by = options.rank_by if name == AUTO else None
-        contenders.append((Contender(name, replace(options, method=name, rank_by=rank_by)), own))
+        # the first policy that is given, so that none is chosen in vain
+        sync = next((each for each in own if AUTO not in (name, each)), None)
+        rank_by = options.rank_by if sync is None else None
+        asked = replace(options, method=name, sync=sync, rank_by=rank_by)
+        contenders.append((Contender(name, asked), own))
     auto = replace(options, method=AUTO) if combines else options
     contenders += [(Contender(word, auto, combine=word), ()) for word in combines]
     for k, (contender, policies) in enumerate(counted(contenders), 1):

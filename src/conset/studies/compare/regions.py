@@ -626,10 +626,11 @@ def trace_curves(
         InputError: `bounded` does not apply; names what it requires.
     """
     check_by(by)
-    unlimited = replace(options, sync=None, contention=None, channels=None, limits=None)
-    options = replace(unlimited, method="bounded", rank_by=None)
+    unlimited = replace(options, contention=None, channels=None, limits=None, rank_by=None)
+    # schedules are compared, each under several policies
+    options = replace(unlimited, method="bounded", sync="barrier")
     pairs = list(_pairs(pattern, machine, options, watch))
-    naive = compile_pattern(pattern, machine, replace(options, method="naive"))
+    naive = compile_pattern(pattern, machine, replace(options, method="naive", sync="none"))
     model, stands_in = deciding(machine, by, pattern.messages, options.effort)
     posted_by = model if model == FORMULA else ranking_of(machine, by, "naive")
     most = 0 if model == FORMULA else allowed_work(pattern, model, options.effort)
