@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
+from conset.api import simulate
 from conset.base.errors import InputError
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
@@ -167,6 +168,34 @@ def test_equal_blocks_run_their_phases_in_different_orders() -> None:
     check(program)
     opened = summarize_connections(connection_entries(program))
     assert (opened["phases"], make_plan(program).phases) == (4, 3)
+
+
+def test_auto_compares_whole_programs() -> None:
+    """The fastest method of a block alone need not share connections with the others."""
+    machine, auto = parse_machine("iwarp:2x4"), CompileOptions()
+    blocks = [
+        ("butterfly:size=256", 3),
+        ("butterfly:size=72", 1),
+        ("shift:by=3,size=256", 1),
+        ("random:degree=5,size=64", 2),
+    ]
+    chosen = compile_program(words(machine, *blocks, request=auto), machine, auto)
+    together = compile_program(words(machine, *blocks), machine, CONNECTIONS)
+    assert chosen.figures() == together.figures()
+    every = "connections for all blocks 287.4 us by flow"
+    assert chosen.reason == f"{every}, the best method of each block 323.6 us by flow"
+    assert together.reason == ""
+    assert simulate(chosen, model="flow").time_s == pytest.approx(287.4e-6)
+    check(chosen)
+    one = words(machine, blocks[0], request=CompileOptions("gen"))
+    mixed = compile_program([*one, *words(machine, *blocks[1:], request=auto)], machine, auto)
+    assert mixed.schedules[0].method == "gen", "a method that was named is kept"
+    check(mixed)
+    # 200,000 repetitions, which no model simulates, decide alike
+    many = [(spec, repeat * 200_000) for spec, repeat in blocks]
+    long = compile_program(words(machine, *many, request=auto), machine, auto)
+    assert {schedule.method for schedule in long.schedules} == {"connections"}
+    assert "for all blocks" in long.reason
 
 
 def fewest_switches(uses: list[tuple[Sequence[int], int, bool]]) -> int:

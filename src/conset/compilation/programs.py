@@ -35,7 +35,7 @@ to use, by the context that each ends with (`ways`): equal blocks may run their 
 orders. Two contexts become one where all their connections may be open together and that saves a
 switch: between blocks, between the last and the first phase of a repetition, and inside a block.
 What is switched most often is looked at first, of several pairs the one with the fewest
-connections in all; the search is repeated with `TRIES` orders of looking.
+connections in all.
 Afterwards channels are numbered anew: schedules number them phase by phase; phases that are open
 together need numbers that differ between connections, while a connection that several phases share
 has one number at a node in all of them.
@@ -53,9 +53,13 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from functools import cache
+from itertools import count, pairwise, product
+from math import inf
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -67,19 +71,21 @@ from conset.base import (
     ConsetError,
     InputError,
     NoScheduleError,
+    format_time,
     is_file,
     parse_size,
     parse_toml,
     require_file,
 )
-from conset.compilation.options import CompileOptions
+from conset.compilation.auto import best_trial, candidates
+from conset.compilation.options import AUTO, CompileOptions
 from conset.compilation.pipeline import compile_placed, placement_of
+from conset.compilation.trial import Trial
 from conset.machine import Machine
 from conset.pattern import Pattern, input_path, parse_pattern
 from conset.schedule import (
     MAX_REPEAT,
     Connections,
-    Ids,
     Manifest,
     Program,
     Schedule,
@@ -87,16 +93,8 @@ from conset.schedule import (
     circuits_of,
 )
 
-TRIES = 4
-"""Orders in which contexts are looked at."""
 TRIED = 16
 """Phases of a schedule, the lightest ones, that may come first or last."""
-
-
-Context = tuple[int, int]
-"""(schedule, phase): one of the phases of a context."""
-Way = tuple[int, Context, Context | None]
-"""(least switches so far, first context of a use, last one of the use before)."""
 
 
 def turns(schedule: Schedule) -> bool:
@@ -108,51 +106,38 @@ def share(
     blocks: Sequence[Stage], schedules: Sequence[Schedule]
 ) -> tuple[tuple[Stage, ...], tuple[Schedule, ...], tuple[tuple[int, ...], ...]]:
     """(blocks, a schedule for each order of phases that they use, the context of each phase)."""
-    connections = Connections(schedules)
-    tries = (_Sharing(blocks, schedules, connections, k) for k in range(TRIES))
-    sharing = min(tries, key=lambda each: each.ways()[0])
-    ends = iter(sharing.ways()[1])
+    sharing = _Sharing(blocks, schedules)
+    while sharing.join():
+        pass
+    ends = iter(sharing.ways(sharing.contexts)[1])
     made: dict[tuple[int, tuple[int, ...]], int] = {}
     placed = []
     for block in blocks:
         k = block.schedule
         order = tuple(sharing.order(k, *next(ends)) if schedules[k].phases else ())
         placed.append(replace(block, schedule=made.setdefault((k, order), len(made))))
-    numbers: dict[Context, int] = {}
+    numbers: dict[int, int] = {}
     contexts = tuple(
-        tuple(numbers.setdefault(sharing.context((k, p)), len(numbers)) for p in order)
+        tuple(numbers.setdefault(sharing.contexts[k][p], len(numbers)) for p in order)
         for k, order in made
     )
     return tuple(placed), tuple(reorder(schedules[k], order) for k, order in made), contexts
 
 
 class _Sharing:
-    """Contexts while they grow: a forest of (schedule, phase), and what each context holds."""
+    """Contexts while they grow: the number of that of each phase, and what each holds."""
 
-    def __init__(
-        self,
-        blocks: Sequence[Stage],
-        schedules: Sequence[Schedule],
-        connections: Connections,
-        begin: int,
-    ) -> None:
-        self._schedules, self._connections, self._begin = schedules, connections, begin
+    def __init__(self, blocks: Sequence[Stage], schedules: Sequence[Schedule]) -> None:
+        connections, numbers = Connections(schedules), count()
+        self._schedules, self._fit = schedules, cache(connections.fit)
         self._uses = [block for block in blocks if schedules[block.schedule].phases]
-        self._parent: dict[Context, Context] = {}
-        self._holds: dict[Context, Ids] = {}
-        self._apart: set[tuple[Context, Context]] = set()
-        while self.join():
-            pass
-
-    def context(self, at: Context) -> Context:
-        """The phase that represents the context of this one."""
-        while (above := self._parent.get(at, at)) != at:
-            at = above
-        return at
+        self.contexts = [[next(numbers) for _ in range(each.phases)] for each in schedules]
+        phases = ((k, p) for k, each in enumerate(schedules) for p in range(each.phases))
+        self._holds = dict(enumerate(connections.of(*phase) for phase in phases))
 
     def join(self) -> bool:
         """Puts contexts into one where that saves a switch; whether any does."""
-        least, ends = self.ways()
+        least, ends = self.ways(self.contexts)
         missed = Counter(
             (one.schedule, other.schedule)
             for (one, (_, last)), (other, (first, _)) in pairwise(
@@ -161,40 +146,31 @@ class _Sharing:
             if last != first
         )
         missed.update({(use.schedule, use.schedule): use.repeat for use in self._uses})
-        before = least
-        pairs = [pair for pair, _ in missed.most_common()]
-        begin = self._begin % max(len(pairs), 1)
-        for pair in [*pairs[begin:], *pairs[:begin]]:
+        joined = False
+        for pair, _ in missed.most_common():
             for first, second in self._pairs(*pair):
-                together = self._held(first) | self._held(second)
-                if not self._connections.fit(together):
-                    self._apart.add((first, second))
-                    continue
-                self._parent[second] = first
-                if (switches := self.ways()[0]) < least:
-                    least, self._holds[first] = switches, together
+                together = self._holds[first] | self._holds[second]
+                contexts = [[first if c == second else c for c in row] for row in self.contexts]
+                if self._fit(together) and (switches := self.ways(contexts)[0]) < least:
+                    least, self.contexts, self._holds[first] = switches, contexts, together
+                    joined = True
                     break
-                del self._parent[second]
-        return least < before
+        return joined
 
-    def ways(self) -> tuple[int, list[tuple[Context, Context]]]:
+    def ways(self, contexts: Sequence[Sequence[int]]) -> tuple[int, list[tuple[int, int]]]:
         """(switches, the first and the last context of every use), the fewest with these contexts.
 
         A use that keeps no order runs the phases of a context one after the other. One that turns
         an even number of times ends where it began, any other one elsewhere.
         """
-        contexts = [self._contexts(k) for k in range(len(self._schedules))]
-        before: dict[Context, Way] = {}
-        rows = []
+        before: dict[int, tuple[float, Any]] = {-1: (-1, None)}
         for use in self._uses:
             every = contexts[use.schedule]
-            near = min(before, key=lambda at: before[at][0], default=None)
-            base = -1 if near is None else before[near][0]
-            ways: dict[Context, Way] = {
-                at: (base, at, at)
-                if at in before and before[at][0] == base
-                else (base + 1, at, near)
-                for at in dict.fromkeys(every)
+            least, path = min(before.values(), key=itemgetter(0))
+            near = {at: before.get(at, (inf, None)) for at in every}
+            ways = {
+                at: (*(found if found[0] == least else (least + 1, path)), at)
+                for at, found in near.items()
             }
             inner = use.repeat * (len(ways) - 1)
             if not turns(self._schedules[use.schedule]):
@@ -202,60 +178,40 @@ class _Sharing:
                 inner += (use.repeat - 1) * (every[-1] != every[0])
                 ways = {every[-1]: ways[every[0]]}
             elif use.repeat % 2 and len(ways) > 1:
-                best = sorted(ways.values(), key=lambda way: way[0])[:2]
-                ways = {at: best[best[0][1] == at] for at in reversed(ways)}
-            before = {at: (way[0] + inner, *way[1:]) for at, way in ways.items()}
-            rows.append(before)
-        ends: list[tuple[Context, Context]] = []
-        last = min(before, key=lambda at: before[at][0], default=None)
-        switches = 0 if last is None else before[last][0]
-        for row in reversed(rows):
-            assert last is not None
-            ends.append((row[last][1], last))
-            last = row[last][2]
-        return switches, ends[::-1]
+                best = sorted(ways.values(), key=itemgetter(0))
+                ways = {at: best[best[0][2] == at] for at in reversed(ways)}
+            before = {at: (way[0] + inner, (way[1], (way[2], at))) for at, way in ways.items()}
+        switches, path = min(before.values(), key=itemgetter(0))
+        ends: list[tuple[int, int]] = []
+        while path is not None:
+            path, last = path
+            ends.append(last)
+        return int(switches), ends[::-1]
 
-    def order(self, schedule: int, first: Context, last: Context) -> list[int]:
+    def order(self, schedule: int, first: int, last: int) -> list[int]:
         """The phases, those of the first context first and those of the last one last."""
-        every = self._contexts(schedule)
-        if not turns(self._schedules[schedule]):
-            return [*range(len(every))]
+        every = self.contexts[schedule]
+        key = [((at == last) - 2 * (at == first), every.index(at)) for at in every]
+        return sorted(
+            range(len(every)), key=key.__getitem__ if turns(self._schedules[schedule]) else int
+        )
 
-        def place(phase: int) -> tuple[int, int]:
-            at = every[phase]
-            return (at == last) - 2 * (at == first), every.index(at)
-
-        return sorted(range(len(every)), key=place)
-
-    def _contexts(self, schedule: int) -> list[Context]:
-        phases = range(self._schedules[schedule].phases)
-        return [self.context((schedule, phase)) for phase in phases]
-
-    def _held(self, root: Context) -> Ids:
-        return self._holds.get(root) or self._connections.of(*root)
-
-    def _pairs(self, one: int, other: int) -> list[tuple[Context, Context]]:
+    def _pairs(self, one: int, other: int) -> list[tuple[int, int]]:
         """Contexts that may be one: one to end a schedule with, one to begin the other with.
 
         Those with the fewest connections together are first.
         """
-        lasts, firsts = (
-            self._candidates(k, end, one == other) for k, end in ((one, -1), (other, 0))
+        ends = []
+        for k, end in ((one, -1), (other, 0)):
+            plan = self._schedules[k]
+            lightest = np.argsort(np.diff(plan.phase_offsets), kind="stable")[:TRIED].tolist()
+            phases = lightest if turns(plan) or one == other else [end]
+            ends.append([self.contexts[k][p] for p in phases])
+        held = self._holds
+        return sorted(
+            {(p, q) for p, q in product(*ends) if p != q},
+            key=lambda at: (len(held[at[0]] | held[at[1]]), -len(held[at[0]] & held[at[1]]), at),
         )
-        pairs = {(p, q) for p, q in product(lasts, firsts) if p != q}
-
-        def size(pair: tuple[Context, Context]) -> tuple[int, int, object]:
-            first, second = map(self._held, pair)
-            return len(first | second), -len(first & second), pair
-
-        return sorted(pairs - self._apart, key=size)
-
-    def _candidates(self, schedule: int, end: int, inside: bool) -> list[Context]:
-        plan = self._schedules[schedule]
-        phases = np.argsort(np.diff(plan.phase_offsets), kind="stable")[:TRIED]
-        if not turns(plan) and not inside:
-            phases = np.arange(plan.phases)[[end]]
-        return [self.context((schedule, phase)) for phase in phases.tolist()]
 
 
 def reorder(schedule: Schedule, order: Sequence[int]) -> Schedule:
@@ -459,35 +415,80 @@ def compile_program(
     manifest = manifest or Manifest(seed=options.seed)
     sync = "none" if machine.is_circuit else "barrier"
     placement = placement_of(together(specs), machine, options)
-    known: dict[object, int] = {}
-    schedules: list[Schedule] = []
-    blocks: list[Stage] = []
-    for k, block in enumerate(specs, 1):
-        own = replace(block.options, sync=sync, placement="identity")
-        index = known.setdefault((_fingerprint(block.pattern), own), len(schedules))
-        if index == len(schedules):
-            try:
-                schedules.append(compile_placed(block.pattern, machine, own, placement, manifest))
-            except (InputError, NoScheduleError) as error:
-                raise type(error)(
-                    f"block {k} '{block.name}': {error}", options=error.options
-                ) from None
-        turned = turns(schedules[index]) and block.repeat > 1 and schedules[index].phases > 1
-        blocks.append(Stage(block.name, block.repeat, index, turned))
-    stopped = _core.stop_asked() or any(
-        s.report is not None and s.report.stopped_early for s in schedules
+    asked = [replace(block.options, sync=sync, placement="identity") for block in specs]
+    free = [k for k, own in enumerate(asked) if own.chosen_method == AUTO]
+
+    @cache
+    def compile_block(k: int, method: str) -> Schedule:
+        own = asked[k] if method == AUTO else replace(asked[k], method=method, rank_by=None)
+        return compile_placed(specs[k].pattern, machine, own, placement, manifest)
+
+    def compile_all(method: str) -> Program:
+        known: dict[object, int] = {}
+        schedules: list[Schedule] = []
+        blocks: list[Stage] = []
+        for k, block in enumerate(specs):
+            index = known.setdefault((_fingerprint(block.pattern), asked[k]), len(schedules))
+            if index == len(schedules):
+                try:
+                    schedules.append(compile_block(k, method if k in free else asked[k].method))
+                except (InputError, NoScheduleError) as error:
+                    raise type(error)(
+                        f"block {k + 1} '{block.name}': {error}", options=error.options
+                    ) from None
+            turned = turns(schedules[index]) and block.repeat > 1 and schedules[index].phases > 1
+            blocks.append(Stage(block.name, block.repeat, index, turned))
+        stopped = _core.stop_asked() or any(
+            s.report is not None and s.report.stopped_early for s in schedules
+        )
+        placed, ordered, contexts = share(blocks, schedules)
+        numbered = number_contexts(ordered, contexts)
+        return Program(machine, placed, numbered, contexts, None, sync, manifest, stopped)
+
+    apart = compile_all(AUTO)
+    able = [set(candidates(specs[k].pattern, machine, asked[k].effort)) for k in free]
+    methods = [
+        method
+        for method in sorted(set.intersection(*able) if able else ())
+        if machine.switches_contexts(method) and machine.hard_limits(method).channels is not None
+    ]
+    if not methods or not apart.switches or apart.stopped_early:
+        return apart
+    return _choose(apart, methods, compile_all, asked[free[0]])
+
+
+def _choose(
+    apart: Program,
+    methods: Sequence[str],
+    compile_all: Callable[[str], Program],
+    options: CompileOptions,
+) -> Program:
+    """The program, or one whose blocks without a method all have one of `methods`, if faster.
+
+    Blocks whose methods are chosen one by one need not share connections. Whole programs are
+    compared by the model that ranks; what none simulates with fewer repetitions of all blocks.
+    """
+    tried: list[tuple[Trial, str, Program]] = []
+    fewer = -(-apart.figures()["messages"] // (_core.MOST_SIMULATED * options.effort))
+    for method in (AUTO, *methods):
+        with suppress(InputError, NoScheduleError, KeyboardInterrupt):
+            program = apart if method == AUTO else compile_all(method)
+            stages = tuple(replace(s, repeat=-(-s.repeat // fewer)) for s in program.stages)
+            trial = best_trial(
+                replace(program, stages=stages).whole,
+                program.sync,
+                rank_by=options.rank_by,
+                effort=options.effort,
+            )
+            tried.append((trial, method, program))
+    tried.sort(key=lambda each: each[0].time_s)
+    times = (
+        f"{'the best method of each block' if method == AUTO else f'{method} for all blocks'} "
+        f"{format_time(trial.time_s)} by {trial.rank_by}"
+        for trial, method, _ in tried
     )
-    placed, ordered, contexts = share(blocks, schedules)
-    return Program(
-        machine,
-        placed,
-        number_contexts(ordered, contexts),
-        contexts,
-        None,
-        sync,
-        manifest,
-        stopped,
-    )
+    chosen, stopped = (tried[0][2] if tried else apart), _core.stop_asked()
+    return replace(chosen, reason=", ".join(times), stopped_early=stopped)
 
 
 def together(specs: Sequence[BlockSpec]) -> Pattern:

@@ -388,6 +388,7 @@ def program_object(program: Program, prediction: ProgramPrediction) -> dict[str,
         "verified": True,
         "predicted_s": prediction.time_s,
         "terms": prediction.terms,
+        "reason": program.reason or None,
         "stopped_early": program.stopped_early,
     }
 
@@ -446,6 +447,7 @@ def program_section(
         ]
     time = format_time(prediction.time_s)
     rest.append(Fact("predicted", f"{under}: {terms_text(prediction.terms)}", strong=time))
+    rest += [Fact("chosen", program.reason)] if program.reason else []
     rest += [Fact("verified", f"yes: every schedule, {what}")] if verified else []
     rest += [EARLY] if program.stopped_early else []
     return Section(title, subtitle, parts=[Part(facts=[*facts, *stages, *rest])])
@@ -488,10 +490,9 @@ def summarize_connections(entries: ConnectionEntries) -> dict[str, Any]:
     A connection counts in every phase that holds it, a phase as often as it runs. A plan puts
     phases between which nothing is switched into one.
     """
-    phases = np.diff(entries.schedule_phases)[entries.block_schedule]
     return {
         "ranks": entries.ranks,
-        "phases": int(entries.repeat @ phases),
+        "phases": int(entries.repeat @ np.diff(entries.schedule_phases)[entries.block_schedule]),
         "blocks": len(entries.names),
         "contexts": len(set(entries.phase_context.tolist())),
         "connections": int(entries.send.sum()),
@@ -533,10 +534,10 @@ def plan_section(summary: Mapping[str, Any]) -> Section:
             facts.append(Fact("work area", f"{work}, {copies}"))
     if "connections" in summary:
         counts = (
-            count_of(summary[f"{noun}s"], noun) for noun in ("connection", "block", "context")
+            count_of(summary[f"{noun}s"], noun)
+            for noun in ("connection", "block", "context", "phase")
         )
-        opened = "{} in {}, {}".format(*counts)
-        facts.append(Fact("opens", f"{opened}, {count_of(summary['phases'], 'phase')} executed"))
+        facts.append(Fact("opens", "{} in {}, {}, {} executed".format(*counts)))
     return _section(title, "", facts)
 
 

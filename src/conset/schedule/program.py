@@ -90,6 +90,7 @@ class Program(ValueObject):
         staging_limit_B: bytes that a rank may hold for others between two stages; None: any number.
         manifest: how it was made.
         stopped_early: a search was interrupted and this is its best so far; never in a file.
+        reason: of methods that were chosen, with the times that decided; never in a file.
     """
 
     machine: Machine
@@ -101,6 +102,7 @@ class Program(ValueObject):
     manifest: Manifest = field(default_factory=Manifest, compare=False)
     stopped_early: bool = field(default=False, compare=False)
     staging_limit_B: int | None = None  # noqa: N815
+    reason: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if not self.schedules:
