@@ -49,7 +49,8 @@ BOUNDED_BY = "first-fit"
 """The method whose limits a bound has that names none: any of ports and links."""
 POLICIES = (
     "none: post everything in schedule order; local: a rank ends its own phase first; ready: "
-    "local, and a zero-byte signal for each message; barrier[:K]: a barrier after every K phases"
+    "local, and a zero-byte signal for each message; barrier[:K]: a barrier after every K phases; "
+    "detect: none, with receives posted as messages come"
 )
 """What keeps phases apart, policy by policy."""
 
@@ -171,7 +172,7 @@ class CompileOptions:
     router: str | None = option(
         None,
         "R",
-        "Of connections: sequential, negotiated, orbits or closed-form.",
+        "Of connections: sequential[:K] (APR, K rounds), negotiated, orbits, closed-form.",
         known=lambda: (row.name for row in ROUTERS),
         check=find_router,
     )

@@ -39,14 +39,14 @@ Detours come by themselves: a full node is walked around.
 Measured: complete exchange, 12 channels: 8 × 8 torus 28 phases in a second, ΣL 173 (bound 27; the
 text 30); 16 × 16 torus 199 phases in 2 minutes (bound 192).
 Departures: the text leaves the order of connections, the number of rounds and the share ripped up
-open: longest first with random ties and random order in turn, 10 rounds per unit of effort, a
-tenth. The complete exchange on 8 × 8 in order of the indices takes 34 phases without rip-up and 29
-with ten rounds; longest first 28 with or without. Rounds after success gain ΣL: 179 to 173 there,
-32 to 30 on 4 × 4, 23 to 21 for 8 random neighbours. Copies among equals take turns from a random
-one. An order between connections is kept inside phases and across them: none stands
-in an earlier phase than its predecessors, and one with b messages before it on its longest chain of
-n takes the first (b + 1) / n of the phases, so that there is room for those behind; without rip-up
-then.
+open: longest first with random ties and random order in turn, 10 rounds per unit of effort or K
+(`sequential:K`), a tenth. The complete exchange on 8 × 8 in order of the indices takes 34 phases
+without rip-up and 29 with ten or forty rounds; longest first 28 with or without. Rounds after
+success gain ΣL: 179 to 173 there, 32 to 30 on 4 × 4, 23 to 21 for 8 random neighbours. Copies among
+equals take turns from a random one. An order between connections is kept inside phases and across
+them: none stands in an earlier phase than its predecessors, and one with b messages before it on
+its longest chain of n takes the first (b + 1) / n of the phases, so that there is room for those
+behind; without rip-up then.
 Demands: a resource is shared evenly, so a connection enters only where rate / (users + 1) is enough
 for itself and for everyone there, and where none waits longer than is demanded
 (`demand_ledger.hpp`); without rip-up then.
@@ -56,13 +56,23 @@ Communication Context Switches, Section 4.4.1.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from conset import _core
-from conset.base import InputError, Ints, Ints32, NoScheduleError, count_of, unknown_name
+from conset.base import (
+    InputError,
+    Ints,
+    Ints32,
+    NoScheduleError,
+    UsageError,
+    count_of,
+    unknown_name,
+)
 from conset.machine import Limits, Routing, route_stops
 from conset.methods.phases.bounded import applies_bounded, schedule_bounded
 from conset.methods.phases.connection_routers.demands import link_rates
@@ -135,8 +145,12 @@ HOPELESS = 0.05
 _INTS, _RATES = np.zeros(0, np.int32), np.zeros(0, np.float64)
 
 
-def route_sequential(task: Task) -> Routed:
+def route_sequential(task: Task, rounds: int | None = None) -> Routed:
     """Routes in the fewest phases this router finds.
+
+    Args:
+        task: what is routed.
+        rounds: of rip-up in each attempt, and after success; None: 10 per unit of effort.
 
     Raises:
         NoScheduleError: no path joins the ends of a connection, or not all find one in as many
@@ -146,7 +160,8 @@ def route_sequential(task: Task) -> Routed:
     phases = max(task.least_phases, 1) if asked is None else asked
     demanding = task.problem.min_bandwidth is not None or task.problem.max_latency is not None
     fixed = task.problem.pattern.before is not None or demanding
-    rounds = 0 if fixed else ROUNDS * task.problem.search.effort
+    if rounds is None or fixed:
+        rounds = 0 if fixed else ROUNDS * task.problem.search.effort
     while True:
         fewest = task.source.size
         for order, seed in _orders(task):
@@ -316,12 +331,18 @@ SMALL = 2_000_000
 
 
 def find_router(name: str) -> Router:
-    """The row called `name`.
+    """The row called `name`; `APR` is `sequential`, which takes a number of rounds, as `APR:20`.
 
     Raises:
-        UsageError: unknown, with the nearest known name.
+        UsageError: unknown, with the nearest known name; a number that is none.
     """
     rows = {row.name: row for row in ROUTERS}
-    if name not in rows:
-        raise unknown_name("router", name, rows)
-    return rows[name]
+    word, colon, rounds = name.partition(":")
+    row = rows.get("sequential" if word.lower() == "apr" else word)
+    if row is None or (colon and row.route is not route_sequential):
+        raise unknown_name("router", name, (*rows, "sequential:K", "APR"))
+    if not colon:
+        return row
+    if re.fullmatch(r"[0-9]{1,6}", rounds) is None:
+        raise UsageError(f"router '{name}': K of {word}:K must be a whole number of at most 999999")
+    return replace(row, route=partial(route_sequential, rounds=int(rounds)))
