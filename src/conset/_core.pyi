@@ -446,7 +446,7 @@ class FlitWatch:
 def simulate_flit(workload: Messages, execution: CycleExecution, routers: FlitRouters, flits: FlitWorkload, watch: FlitWatch, *, until: float, work: int) -> FlitTimes: ...
 
 class MessageCosts:
-    def __init__(self, *, up_to: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], send: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], receive: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], latency: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], hop: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: float, in_: float, node: float, copy: float, exchange: float, link: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], width: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tolerance: float, blocking: float, setup: float, signal: float, signal_hop: float, eager: float, before: bool, one_processor: bool, shared_processor: bool, in_flight: int, startup: float) -> None: ...
+    def __init__(self, *, up_to: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], send: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], receive: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], latency: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], hop: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: float, in_: float, node: float, copy: float, exchange: float, link: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], width: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tolerance: float, blocking: float, setup: float, signal: float, signal_hop: float, eager: float, before: bool, one_processor: bool, shared_processor: bool, in_flight: int, startup: float, detects: float) -> None: ...
 
 class Formula:
     @property
@@ -787,6 +787,8 @@ class Policy(enum.Enum):
     ready = 2
 
     barrier = 3
+
+    detect = 4
 
 class Execution:
     def __init__(self, *, policy: Policy, every: int, in_flight: int, receives: int, receive_list: bool, receive_before: bool, one_processor: bool, preempts: bool, shared_processor: bool, exchanges: bool, first_barrier: bool, barrier: float, setup: float, signal_send: float, signal_hop: float, signal_receive: float, eager: float, buffers: float, send: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], receive: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], copy: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], delay: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...

@@ -239,7 +239,7 @@ DETECT = Policy(
     False,
     "as none, and a receiver copies each message out of a system buffer",
 )
-"""Send-detect-receive of the Wang-Ranka text, section 3: no receive is posted before its message."""
+"""Send-detect-receive of the Wang-Ranka text, section 3: no receive before its message."""
 
 BARRIER = Policy(
     "group",
