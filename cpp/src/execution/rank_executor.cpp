@@ -296,8 +296,8 @@ ExchangeState RankExecutor<Handle>::take_in(int source) {
     const std::size_t k = std::exchange(next, next_of_peer_[next]);
     const auto [count, type] = shape_of(plan_.receives, buffers_.receive_types, buffers_.receive_type, k);
     --undetected_;
-    return fine("MPI_Irecv", mpi.calls.irecv(memory_.receive_address(k), count, type, source, kData, comm,
-                                             &receives_.handles[k]))
+    return fine("MPI_Irecv",
+                mpi.calls.irecv(memory_.receive_address(k), count, type, source, kData, comm, &receives_.handles[k]))
                ? ExchangeState::ended
                : ExchangeState::failed;
 }
@@ -309,8 +309,7 @@ bool RankExecutor<Handle>::detect() {
     while (undetected_ > 0 && state == ExchangeState::ended) state = take_in(world_.mpi.any_source);
     if (!ahead_) return state != ExchangeState::failed;
     for (std::size_t peer = 0; peer < next_from_.size() && state != ExchangeState::failed; ++peer)
-        for (state = ExchangeState::ended;
-             state == ExchangeState::ended && next_from_[peer] < plan_.receives.size();)
+        for (state = ExchangeState::ended; state == ExchangeState::ended && next_from_[peer] < plan_.receives.size();)
             state = take_in(static_cast<int>(peer));
     return state != ExchangeState::failed;
 }

@@ -148,7 +148,9 @@ FormulaCosts::FormulaCosts(const MachineData& machine, const MachineCosts& given
              .one_processor = given.one_processor() && !given.preempts,
              .shared_processor = given.processors == ProcessorKind::shared,
              .in_flight = given.in_flight,
-             .detects = sync != SyncKind::detect ? -1.0 : given.eager < 0 ? kUnlimited : given.eager};
+             .detects = sync != SyncKind::detect ? -1.0
+                        : given.eager < 0        ? kUnlimited
+                                                 : given.eager};
 }
 
 static_assert(static_cast<int>(SyncKind::none) == static_cast<int>(Policy::none) &&

@@ -23,7 +23,8 @@ constexpr SyncPolicy kNone{}, kLocal{SyncKind::local}, kReady{SyncKind::ready}, 
     kBarrier2{SyncKind::barrier, 2};
 
 std::string text(const SyncPolicy& policy) {
-    return std::string(kSyncNames[static_cast<std::size_t>(policy.kind)]) + (policy.every > 1 ? ":" + std::to_string(policy.every) : "");
+    return std::string(kSyncNames[static_cast<std::size_t>(policy.kind)]) +
+           (policy.every > 1 ? ":" + std::to_string(policy.every) : "");
 }
 
 // Schedules are named by method and contention: `gen`, `bounded@2`; trials by schedule, policy and sends in flight:

@@ -111,8 +111,7 @@ inline std::vector<Message> messages_of(int ranks, int count, int phases, Random
 inline constexpr struct {
     SyncKind sync;
     std::int64_t every;
-} kPolicies[] = {{SyncKind::none, 1},    {SyncKind::local, 1},   {SyncKind::ready, 1},
-                 {SyncKind::barrier, 1}, {SyncKind::barrier, 3}, {SyncKind::barrier, 100},
-                 {SyncKind::detect, 1}};
+} kPolicies[] = {{SyncKind::none, 1},    {SyncKind::local, 1},     {SyncKind::ready, 1}, {SyncKind::barrier, 1},
+                 {SyncKind::barrier, 3}, {SyncKind::barrier, 100}, {SyncKind::detect, 1}};
 
 }  // namespace conset::toy

@@ -161,7 +161,7 @@ private:
 
     Array<RankStep> steps_;
     Requests sends_, receives_;
-    Array<std::size_t> next_of_peer_;  // under detect, by receive: the next one of its peer; the number of all: none
+    Array<std::size_t> next_of_peer_;   // under detect, by receive: the next one of its peer; the number of all: none
     Signals signals_in_, signals_out_;  // of sends, of receives
 
     // Where the exchange is. A cursor never goes back.
