@@ -182,6 +182,20 @@ def test_what_is_chosen_is_not_slower_than_going_directly(pattern: str, machine:
     assert summarize_combination(found)["verified"]
 
 
+def test_of_few_bundles_all_orders_are_tried_that_are_as_fast_by_the_formula() -> None:
+    """The first of them is no faster than direct messages, another by an eighth."""
+    words = "model=packet,overhead=28us,inject=0.879us,port=1.05GB/s,processors=one"
+    machine = parse_machine(f"crossbar:9,{words},copy=8.38GB/s,link_buffers=16KiB,window=64KiB")
+    pattern = parse_pattern("random:degree=4,size=64", ranks=9, seed=11)
+    found = compile_combined(pattern, machine, CompileOptions(seed=11))
+    direct, chosen = (
+        next(each for each in found.tried if (each.name == "none") == is_direct)
+        for is_direct in (True, False)
+    )
+    assert found.combine != "none"
+    assert chosen.time_s < 0.9 * direct.time_s
+
+
 def test_where_bundles_cost_no_work_nothing_is_combined() -> None:
     """A bare network has latencies alone, which pass at the same time."""
     target = parse_machine("crossbar:16")

@@ -27,6 +27,8 @@ constexpr std::int64_t kShare = 8;  // another model may spend one part in so ma
 // there is nothing to search for.
 constexpr std::int64_t kPhasesEffort = 4;
 
+constexpr std::int64_t kFewMessages = 1 << 9;  // whose simulation takes no noticeable time
+
 const SyncPolicy kEveryPhase{SyncKind::barrier, 1};
 
 // Models in which a message that waits holds up others.
@@ -91,6 +93,7 @@ private:
 
     Array<Trial> all_trials(const Array<std::int32_t>& bases, const TrialSearch& search) const;
     Array<Trial> first_trials(const TrialSearch& search, const Array<Trial>& trials) const;
+    Array<Trial> tied_trials(const TrialSearch& search, const Array<Trial>& trials) const;
     Array<Trial> second_trials(const TrialSearch& search, const Array<Trial>& trials) const;
     Array<Trial> corrected_trials(const TrialSearch& search, const Array<Trial>& trials) const;
     Array<Trial> refined_trials(const TrialSearch& search, const Array<std::int32_t>& bases,
@@ -306,8 +309,11 @@ Decision Chooser::by_model(const std::string& model) {
         every.insert(every.end(), others_.begin(), others_.end());
         trials = all_trials(every, search);
         search.run(first_trials(search, trials), {.slack = kSlack, .share = kFirstShare});
-        // none of the most promising is near it
-        if (search.best() == nullptr && question_.beat_s < kNever) return {.failed = Failed::none_faster};
+        if (search.best() == nullptr && question_.beat_s < kNever) {
+            // none of the most promising is near it: of few messages others as promising may be
+            search.run(tied_trials(search, trials), {.slack = kSlack, .share = kFirstShare});
+            if (search.best() == nullptr) return {.failed = Failed::none_faster};
+        }
         search.run(second_trials(search, trials), {.slack = kSlack, .share = kFirstShare}, 1);
         evaluator_.progress(2);
         search.run(corrected_trials(search, trials), {.slack = kSlack, .share = kFirstShare}, 2);
@@ -386,6 +392,17 @@ Array<Trial> Chooser::first_trials(const TrialSearch& search, const Array<Trial>
     Array<Trial> ordered;
     for (const auto& [end, at] : last) ordered.push_back(firsts[at]);
     return ordered;
+}
+
+// Of few messages what is as fast by the formula as the first, under its policy.
+Array<Trial> Chooser::tied_trials(const TrialSearch& search, const Array<Trial>& trials) const {
+    Array<Trial> tied;
+    if (trials.empty() || question_.situation.messages > kFewMessages) return tied;
+    const Trial& first = trials.front();
+    std::copy_if(trials.begin(), trials.end(), std::back_inserter(tied), [&](const Trial& t) {
+        return t.policy == first.policy && t.predicted_s <= first.predicted_s * kEqual && !search.is_known(t);
+    });
+    return tied;
 }
 
 // Every schedule under the policy that is best so far.
