@@ -123,14 +123,17 @@ def draw(number: int, seed: int, most: int) -> tuple[str, str, str]:
     words = [
         f"{family}:{sides},model={model},overhead={scaled(0.5, 30)}us,inject={scaled(0.1, 3)}us",
         f"port={port}GB/s,synchronization={scaled(1, 30)}us",
-        *([f"hop={scaled(20, 300)}ns,link={float(port) * rng.choice([0.5, 1, 2]):g}GB/s"]
-          if family != "crossbar" else []),
+        *(
+            [f"hop={scaled(20, 300)}ns,link={float(port) * rng.choice([0.5, 1, 2]):g}GB/s"]
+            if family != "crossbar"
+            else []
+        ),
         *rng.choice([["processors=one"], ["processors=two"]]),
         *([f"copy={scaled(1, 10)}GB/s"] if rng.random() < 2 / 3 else []),
         *([f"in_flight={rng.choice([1, 2, 4])}"] if rng.random() < 1 / 3 else []),
         *([f"lanes={rng.choice([1, 2])}"] if model == "wormhole" else []),
         *(["link_buffers=16KiB,window=64KiB"] if model == "packet" else []),
-    ]  # fmt: skip
+    ]
     return model, ",".join(words), _draw_pattern(rng)
 
 

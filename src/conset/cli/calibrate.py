@@ -37,8 +37,8 @@ def command(
         opt("--ranks N", "Ranks to start, rank r on node r; default: one on every endpoint."),
     ] = None,
     ranks_per_node: Annotated[
-        int | None, opt("--ranks-per-node N", "Ranks on each node, one node after the other.")
-    ] = None,
+        int, opt("--ranks-per-node N", "Ranks on each node, one node after the other.")
+    ] = 1,
     mpiexec: MpiexecOption = None,
     quick: Annotated[bool, opt("--quick", "Fewer sizes and repetitions: half a minute.")] = False,
     time: Annotated[
@@ -47,18 +47,11 @@ def command(
     ] = None,
     data: Annotated[
         Path | None,
-        opt(
-            "--data FILE.json",
-            "Keep the measured times there; where the file exists they are read, and nothing "
-            "is executed.",
-        ),
+        opt("--data FILE.json", "Keep the times there; if it exists, read it and run nothing."),
     ] = None,
     emulate: Annotated[
         str | None,
-        opt(
-            "--emulate MACHINE",
-            "Ask this machine's simulation, with noise, instead of a job over MPI.",
-        ),
+        opt("--emulate MACHINE", "Ask this machine's simulation, with noise, instead of MPI."),
     ] = None,
     page: Annotated[
         Path | None,
@@ -84,13 +77,11 @@ def command(
     known = read_measurements(data) if data is not None and data.exists() else None
     job = find_job()
     speaks = job is None or job[0] == 0
-    if job is not None and ranks is None and known is None:
-        ranks = job[1]
-    crowd = 1 if ranks_per_node is None else ranks_per_node
-    nodes = -(-ranks // max(crowd, 1)) if ranks else max(2, len(os.sched_getaffinity(0)))
+    ranks = job[1] if job is not None and ranks is None and known is None else ranks
+    nodes = -(-ranks // max(ranks_per_node, 1)) if ranks else max(2, len(os.sched_getaffinity(0)))
     machine = load_machine(on or f"crossbar:{nodes}")
-    how: dict[str, Any] = {"ranks": ranks, "mpiexec": mpiexec, "quick": quick, "seed": seed}
-    how["ranks_per_node"] = crowd
+    how: dict[str, Any] = {"ranks": ranks, "ranks_per_node": ranks_per_node, "mpiexec": mpiexec}
+    how |= {"quick": quick, "seed": seed}
     how["budget_s"] = None if time is None else parse_time(time, "--time")
     with one_speaks(speaks):
         how["emulated"] = None if emulate is None else load_machine(emulate)
@@ -99,8 +90,8 @@ def command(
         return
     if output is not None:
         found.write(output)
-    given = {"on": on, "ranks": ranks, "ranks_per_node": ranks_per_node}  # no paths, no times
-    given |= {"quick": quick, "emulate": emulate}
+    given = {"on": on, "ranks": ranks, "quick": quick, "emulate": emulate}  # no paths, no times
+    given |= {"ranks_per_node": ranks_per_node} if ranks_per_node != 1 else {}
     line = " ".join(["conset calibrate", *spelled(given)])
     if page is not None:
         with progress("drawing"):

@@ -227,10 +227,6 @@ def calibrate(
         InputError: `data` are of another network. ExecutionError: the job failed.
     """
     structure = structure_of(machine)
-    if ranks_per_node < 1:
-        raise UsageError(
-            f"ranks_per_node {ranks_per_node}: must be at least 1", options=["ranks_per_node"]
-        )
     if data is not None:
         structure = replace(structure_of(machine_of_record(data.network)), job=data.job)
         endpoints = structure.topology.endpoints
@@ -239,22 +235,8 @@ def calibrate(
         ):
             raise InputError(f"measurements: {data.ranks} ranks on {endpoints} endpoints")
     else:
-        places = machine.job or np.repeat(range(structure.topology.endpoints), ranks_per_node)
-        ranks = len(places) if ranks is None else ranks
-        job = tuple(int(node) for node in places[:ranks])
-        if ranks < 2 or len({*job}) < 2:
-            raise UsageError(
-                f"ranks {ranks}: must be at least 2, for messages between nodes"
-                if ranks < 2
-                else f"ranks {ranks}: all on one node, none of their messages goes between nodes",
-                options=["ranks"],
-            )
-        if ranks > len(places):
-            raise UsageError(
-                f"ranks {ranks}: must be at most {len(places)}, {ranks_per_node} on each node of "
-                "the network, or as many as its job has",
-                options=["ranks"],
-            )
+        job = _job_of(machine, ranks, ranks_per_node)
+        ranks = len(job)
         structure = replace(structure, job=() if job == tuple(range(ranks)) else job)
         budget = budget_s if budget_s is not None else QUICK_BUDGET_S if quick else BUDGET_S
         if not budget > 0:
@@ -282,6 +264,27 @@ def calibrate(
     made = machine_from_object({"name": "calibrated", **table}, "machine.toml", text)
     made = replace(made, job=machine.job)
     return Calibration(made, text, found, tuple(rows), data, tuple(probes))
+
+
+def _job_of(machine: Machine, ranks: int | None, ranks_per_node: int) -> tuple[int, ...]:
+    """The node of each rank: those of the machine's job, else one node after the other."""
+    if ranks_per_node < 1:
+        raise UsageError(
+            f"ranks_per_node {ranks_per_node}: must be at least 1", options=["ranks_per_node"]
+        )
+    places = machine.job or np.repeat(range(machine.topology.endpoints), ranks_per_node)
+    ranks = len(places) if ranks is None else ranks
+    job = tuple(int(node) for node in places[: max(ranks, 0)])
+    if ranks < 2:
+        wrong = "must be at least 2, for messages between nodes"
+    elif ranks > len(places):
+        wrong = f"must be at most {len(places)}, {ranks_per_node} on each node of the network"
+        wrong += ", or as many as its job has"
+    elif len({*job}) < 2:
+        wrong = "all on one node, none of their messages goes between nodes"
+    else:
+        return job
+    raise UsageError(f"ranks {ranks}: {wrong}", options=["ranks"])
 
 
 def structure_of(machine: Machine) -> Machine:
