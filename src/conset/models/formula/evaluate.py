@@ -236,7 +236,6 @@ READY = Policy(
 DETECT = Policy(
     "all",
     False,
-    False,
     "as none, and a receiver copies each message out of a system buffer",
 )
 """Send-detect-receive of the Wang-Ranka text, section 3: no receive before its message."""
