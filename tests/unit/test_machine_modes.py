@@ -171,7 +171,7 @@ def test_above_the_eager_threshold_formula_and_flow_add_request_and_grant(machin
     # alone, 1 us a byte: 100 us; with two signals of 8 us before it 116 us
     for words, time_us in (("eager=100 B", 100), ("eager=99 B", 116), ("eager=none", 100)):
         changed = with_settings(machine, f"mode=background,overhead=0,signal=8us,{words}")
-        schedule = conset.compile("shift,size=100", changed, method="first-fit")
+        schedule = conset.compile("shift,size=100", changed, method="first-fit", sync="none")
         assert predict(schedule, machine=changed).time_s == pytest.approx(time_us * US)
         timeline = find_model("flow").simulate(Workload.of_schedule(schedule), changed, Settings())
         assert timeline.time_s == pytest.approx(time_us * US)

@@ -294,7 +294,8 @@ def test_convert_says_what_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run(["compile", "alltoall", "--on", "mesh:3x3", "--method", "lp", "-o", "s.json"]) == 0
+    words = ["compile", "alltoall", "--on", "mesh:3x3", "--method", "lp", "--sync", "barrier"]
+    assert run([*words, "-o", "s.json"]) == 0
     capsys.readouterr()
     assert run(["convert", "s.json", "-o", "s.cm"]) == 0
     shown = capsys.readouterr().out

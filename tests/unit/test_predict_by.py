@@ -115,6 +115,8 @@ def test_the_command_says_by_what(tmp_path: Path, capsys: pytest.CaptureFixture[
                 "paragon:4x4",
                 "--method",
                 "lp",
+                "--sync",
+                "barrier",
                 "-o",
                 str(file),
             ]

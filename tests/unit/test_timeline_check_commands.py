@@ -19,7 +19,8 @@ from conset.models.timeline import write_timeline
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    conset.write(conset.compile("alltoall", "mesh:2x3", method="first-fit"), tmp_path / "s.json")
+    schedule = conset.compile("alltoall", "mesh:2x3", method="first-fit", sync="barrier")
+    conset.write(schedule, tmp_path / "s.json")
     (tmp_path / "t.csv").write_text(
         "id,time,src,dst,bytes,deps\n0,0,0,3,160,\n1,2.5,1,2,320,0\n2,0,2,2,64,0;1\n"
     )

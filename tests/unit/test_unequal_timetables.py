@@ -307,7 +307,8 @@ def test_phases_of_any_method_get_a_timetable() -> None:
         ("event-list", "as"),
         ("birkhoff", "event-list"),
     ):
-        schedule = compile_pattern(pattern, on, CompileOptions(method=method, timetable=name))
+        options = CompileOptions(method=method, timetable=name, sync="barrier")
+        schedule = compile_pattern(pattern, on, options)
         assert schedule.timetable is not None
         assert verify(schedule).ok
         ends = np.maximum.reduceat(schedule.timetable[:, 1], schedule.phase_offsets[:-1])
