@@ -192,10 +192,8 @@ def test_auto_compares_whole_programs() -> None:
     assert mixed.schedules[0].method == "gen", "a method that was named is kept"
     check(mixed)
     # 200,000 repetitions, which no model simulates, decide alike
-    # more repetitions than a model simulates: a sample of them, here by formula
-    formula = CompileOptions(rank_by="formula")
     many = [(spec, repeat * 200_000) for spec, repeat in blocks]
-    long = compile_program(words(machine, *many, request=formula), machine, formula)
+    long = compile_program(words(machine, *many, request=auto), machine, auto)
     assert {schedule.method for schedule in long.schedules} == {"connections"}
     assert "for all blocks" in long.reason
 
