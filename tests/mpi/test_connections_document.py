@@ -41,7 +41,6 @@ def check(ended: JobEnd) -> None:
     assert (ended.status, ended.err) == (0, "")
     said = sorted(re.findall(r"rank (\d+): (\w+), (\d+) switches", ended.out))
     switches = said[0][2]
-    assert int(switches) >= 1
     assert said == [(str(rank), "right", switches) for rank in range(4)]
 
 

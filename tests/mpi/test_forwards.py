@@ -145,4 +145,4 @@ def test_every_byte_arrives_through_other_ranks(k: int, programs: Path, tmp_path
     assert (ended.status, ended.err) == (0, "")
     wrong = json.loads((tmp_path / "wrong.json").read_text())
     assert len(wrong) == k * k
-    assert all(len(counts) == 8 and not any(counts.values()) for counts in wrong)
+    assert all(len(counts) == 10 and not any(counts.values()) for counts in wrong)

@@ -14,7 +14,7 @@ from types import CodeType, FrameType
 import conset
 
 ROOT = str(Path(conset.__file__).parent)
-MAX_FUNCTIONS, MAX_FILES, MAX_DEPTH = 80, 25, 12
+MAX_FUNCTIONS, MAX_FILES, MAX_DEPTH = 86, 27, 12
 
 
 def compile_again() -> conset.Schedule:

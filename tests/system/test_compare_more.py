@@ -416,7 +416,7 @@ def test_reuse_is_a_number_of_uses() -> None:
         ("random --on mesh:4x4 --map --reuse 0", 2, "at least 1"),
         ("random --on mesh:4x4 --map --rank-by flit", 2, "unknown ranking 'flit'"),
         (
-            "alltoall --on mesh:4x4 --methods lp --rank-by flow",
+            "alltoall --on mesh:4x4 --methods lp --sync none --rank-by flow",
             2,
             "goes with --map, --methods auto or --sync auto",
         ),

@@ -117,7 +117,8 @@ def compile_placed(
             CIRCUITS if name == AUTO else name, pattern, machine, options, placement, manifest
         )
         return made.with_report(reason=OF_CIRCUITS) if name == AUTO else made
-    require_affordable(pattern, options.rank_by, options.effort)
+    if name == AUTO or options.policy is None:
+        require_affordable(pattern, options.rank_by, options.effort)
 
     if name != AUTO:
         schedule = compile_by(name, pattern, machine, options, placement, manifest)

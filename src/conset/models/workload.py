@@ -175,6 +175,7 @@ class Workload(ValueObject):
         """
         check_range("source", self.source, topology.endpoints)
         check_range("target", self.target, topology.endpoints)
+        check_range("bytes", self.bytes, 2**62)
         if self.nodes != topology.nodes:
             raise InputError(f"nodes = {self.nodes}: the network has {topology.nodes}")
         check_range("links", self.links, topology.link_slots)
