@@ -43,7 +43,11 @@ def test_json_is_one_object(
     assert set(KEYS) <= set(found)
     assert (found["ranks"], found["sync"], found["mismatches"]) == (4, "barrier:2", 0)
     assert found["manifest"]["command"] == "conset run s.json --sync barrier:2 --repeat 2"
-    assert "the naive exchange is usually fastest here" in captured.err
+    shown = "the naive exchange is usually fastest here" in captured.err
+    ratios = [
+        s / n for s, n in zip(*(found["times_s"][w] for w in ("schedule", "naive")), strict=True)
+    ]
+    assert shown or max(ratios) < 1
 
 
 def test_sends_in_flight_are_those_of_the_schedule(

@@ -19,7 +19,7 @@ from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.files.compiled import document_of, write_compiled
-from conset.schedule.program import Program, chained
+from conset.schedule.program import Program
 from support.hand_made_programs import box, forwarding, random_paths, random_pattern
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
