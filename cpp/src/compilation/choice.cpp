@@ -684,12 +684,14 @@ Decision Chooser::choose_policy(const TrialBase& schedule) {
     for (Trial& trial : trials) trial.time_s = kNever;
     std::stable_sort(trials.begin(), trials.end(),
                      [](const Trial& a, const Trial& b) { return a.predicted_s < b.predicted_s; });
+    bool stopped = false;  // what is known decides
     try {
         search.run(trials, {.slack = kSlack});
-    } catch (const Interrupted&) {  // what is known decides
+    } catch (const Interrupted&) {
+        stopped = true;
     }
     if (search.best() == nullptr)
-        return {.failed = search.refused().empty() ? Failed::none_faster : Failed::no_simulation,
+        return {.failed = stopped || search.refused().empty() ? Failed::none_faster : Failed::no_simulation,
                 .allowed = search.budget()};
     return verdict_by_model(search, *search.best(), {});
 }

@@ -36,7 +36,8 @@ Array<std::byte> room_for(const Blocks& blocks, const TypeShape& type) {
     std::int64_t end = 0;
     for (std::size_t k = 0; k < blocks.peer.size(); ++k)
         if (blocks.count[k] > 0) end = std::max(end, blocks.displacement[k] + blocks.count[k]);
-    return Array<std::byte>(as_size(end * type.extent));
+    Array<std::byte> room(as_size(end * type.extent));
+    return room;
 }
 
 bool starts_inside(const Blocks& blocks) {
