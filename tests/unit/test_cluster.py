@@ -407,6 +407,19 @@ def test_a_cable_that_is_the_only_way_is_not_left_out(tmp_path: Path) -> None:
         find_cable(mesh.topology, "0-5")
 
 
+def test_an_order_for_a_launcher_is_that_of_the_naive_exchange(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A complete exchange loads links alike in every order; what meets on them differs."""
+    monkeypatch.chdir(Path(__file__).parents[2] / "benchmarks" / "leaf_spine")
+    words = ["compile", "alltoall:size=64KiB", "--on", "net.txt,routes=lfts.txt,hosts=hosts.txt"]
+    ranks = tmp_path / "x.hostfile"
+    assert run([*words, "--placement", "auto", "-o", str(ranks), "--json"]) == 0
+    order = json.loads(capsys.readouterr().out)["rank_order"]
+    assert order["gain"] > 1.1
+    assert read_hosts(str(ranks)) == order["hosts"]
+
+
 def test_advice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Ranks in an order that crosses the spines: sorted by switch they need not; files for both."""
     cluster = Cluster(leaves=4, hosts=4, spines=2, cables=1)

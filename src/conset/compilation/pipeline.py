@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 
 from conset import _core
 from conset.base import InputError, Ints32, NoScheduleError
-from conset.compilation.auto import choose_schedule, under_policy
+from conset.compilation.auto import best_trial, choose_schedule, under_policy
 from conset.compilation.options import AUTO, FORMULA, CompileOptions, effective_limits
 from conset.compilation.trial import REL_TOL, require_affordable
 from conset.machine import Machine
@@ -40,7 +41,8 @@ from conset.pattern import Pattern, read_bandwidths, read_latencies
 from conset.schedule import CompileReport, Manifest, Schedule, phase_loads
 
 PROBE_METHOD = "first-fit"
-"""The cheap method that placements are compared by."""
+"""The cheap method that placements are compared by, but for the naive exchange."""
+POSTING = "naive"
 
 CIRCUITS = "circuits"
 OF_CIRCUITS = "the method for circuit switches, the best of its assignments to their planes"
@@ -300,6 +302,8 @@ def _compile_best_placed(
     def compile_on(placement: Placement) -> Schedule:
         return compile_placed(pattern, machine, options, placement, manifest)
 
+    if options.chosen_method == POSTING:
+        probe = compile_on
     tried = candidates(
         pattern=pattern,
         topology=machine.topology,
@@ -328,8 +332,17 @@ class PlacementScore:
 
     @staticmethod
     def of(schedule: Schedule) -> PlacementScore:
-        """The merit of a schedule under its own policy."""
-        return PlacementScore(chosen_time(schedule), schedule.phases, phase_loads(schedule).total)
+        """The merit of a schedule under its own policy.
+
+        What posts everything is simulated where nothing has and that is affordable: a formula
+        knows little of how its routes meet.
+        """
+        time_s = chosen_time(schedule)
+        ranked = schedule.report is not None and schedule.report.simulated_s is not None
+        if schedule.method == POSTING and not ranked:
+            with suppress(InputError, NoScheduleError):
+                time_s = best_trial(schedule, schedule.sync).time_s
+        return PlacementScore(time_s, schedule.phases, phase_loads(schedule).total)
 
     def dominates(self, other: PlacementScore) -> bool:
         """No more phases, no more time."""
