@@ -121,7 +121,7 @@ def measure(transport: str, arguments: argparse.Namespace, libraries: dict[str, 
     about = (
         f"{arguments.blocks} blocks a variant; `{arguments.method}` under `{arguments.sync}`, "
         f"`measure={arguments.measure}`. Right in {sum(row[-1] == 'yes' for row in rows)} of "
-        f"{len(rows)}: at most {LATE} of the fastest of MPI's own, or not told from it. "
+        f"{len(rows)}: at most {LATE} of the fastest of MPI's own, or not distinct from it. "
         f"Load before {load:.1f}."
     )
     text = "\n".join([title, "", about, "", *table_markdown(head, rows, (0,))])

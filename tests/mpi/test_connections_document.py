@@ -41,6 +41,7 @@ def check(ended: JobEnd) -> None:
     assert (ended.status, ended.err) == (0, "")
     said = sorted(re.findall(r"rank (\d+): (\w+), (\d+) switches", ended.out))
     switches = said[0][2]
+    assert switches == "0"  # all phases of the page share a context
     assert said == [(str(rank), "right", switches) for rank in range(4)]
 
 

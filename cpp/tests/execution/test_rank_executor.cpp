@@ -46,7 +46,7 @@ TYPED_TEST(Executors, EveryByteArrivesUnderEveryPolicy) {
             }
 }
 
-// Under detect a rank that is exchanges ahead hides nobody, and what it sent stays for later.
+// Under detect a rank that is exchanges ahead hides no other, and what it sent stays for later.
 TYPED_TEST(Executors, WhoIsAheadIsReceivedInItsTurn) {
     toy::Network network(3, 5, 64, 0);
     Exchange exchange(3, {{0, 1, 0, 8}, {0, 1, 0, 8}, {2, 1, 0, 8}}, SyncKind::detect, 1, 0);

@@ -42,7 +42,6 @@ from conset.schedule import CompileReport, Manifest, Schedule, phase_loads
 
 PROBE_METHOD = "first-fit"
 """The cheap method that placements are compared by, but for the naive exchange."""
-POSTING = "naive"
 
 CIRCUITS = "circuits"
 OF_CIRCUITS = "the method for circuit switches, the best of its assignments to their planes"
@@ -302,7 +301,7 @@ def _compile_best_placed(
     def compile_on(placement: Placement) -> Schedule:
         return compile_placed(pattern, machine, options, placement, manifest)
 
-    if options.chosen_method == POSTING:
+    if options.chosen_method == "naive":
         probe = compile_on
     tried = candidates(
         pattern=pattern,
@@ -334,12 +333,11 @@ class PlacementScore:
     def of(schedule: Schedule) -> PlacementScore:
         """The merit of a schedule under its own policy.
 
-        What posts everything is simulated where nothing has and that is affordable: a formula
+        What posts everything and was not chosen is simulated where that is affordable: a formula
         knows little of how its routes meet.
         """
         time_s = chosen_time(schedule)
-        ranked = schedule.report is not None and schedule.report.simulated_s is not None
-        if schedule.method == POSTING and not ranked:
+        if schedule.method == "naive" and not _ranked_by(schedule):
             with suppress(InputError, NoScheduleError):
                 time_s = best_trial(schedule, schedule.sync).time_s
         return PlacementScore(time_s, schedule.phases, phase_loads(schedule).total)
