@@ -55,6 +55,26 @@ def test_stages_are_considered_unless_options_ask_for_a_direct_schedule(
     assert reason in direct["why_combined"]
 
 
+@pytest.mark.parametrize("size", ["64", "1KiB", "16KiB"])
+def test_what_is_searched_first_does_not_decide(size: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Direct messages; then stages, after which a search that is far from them ends early."""
+    pattern, machine = (
+        parse_pattern(f"alltoall:size={size}", ranks=16),
+        parse_machine("paragon:4x4"),
+    )
+    monkeypatch.setattr(combining, "CLEAR", 0.0)
+    first = compile_combined(pattern, machine)
+    monkeypatch.setattr(combining, "CLEAR", math.inf)
+    second = compile_combined(pattern, machine)
+    assert (first.combine == "none") == (second.combine == "none") == (size == "16KiB")
+    assert first.whole.report.simulated_s == second.whole.report.simulated_s
+    direct_s, later_s = (
+        next(each.time_s for each in found.tried if each.name == "none")
+        for found in (first, second)
+    )
+    assert direct_s <= later_s <= 1.25 * direct_s
+
+
 def test_direct_messages_of_a_large_pattern_have_a_bound_in_place_of_a_schedule(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

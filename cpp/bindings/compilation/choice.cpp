@@ -173,17 +173,18 @@ void bind_choice(nb::module_& module) {
             [](Question* self, const Situation& situation, std::string rank_by, std::string model,
                std::vector<std::string> models, std::int64_t effort, std::int64_t most_simulated,
                const std::string& sync, bool limits_given, bool fewest_phases, bool hashed, bool adaptive,
-               double beat_s) {
+               double beat_s, double rival_s) {
                 new (self) Question{situation,        std::move(rank_by),
                                     std::move(model), std::move(models),
                                     effort,           most_simulated,
                                     policy_of(sync),  limits_given,
                                     fewest_phases,    hashed,
-                                    adaptive,         beat_s};
+                                    adaptive,         beat_s,
+                                    rival_s};
             },
             nb::kw_only(), nb::arg("situation"), nb::arg("rank_by"), nb::arg("model"), nb::arg("models"),
             nb::arg("effort"), nb::arg("most_simulated"), nb::arg("sync"), nb::arg("limits_given"),
-            nb::arg("fewest_phases"), nb::arg("hashed"), nb::arg("adaptive"), nb::arg("beat_s"));
+            nb::arg("fewest_phases"), nb::arg("hashed"), nb::arg("adaptive"), nb::arg("beat_s"), nb::arg("rival_s"));
     module.def(
         "choose_schedule",
         [](nb::handle evaluator, const Question& question) {

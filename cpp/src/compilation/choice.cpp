@@ -28,6 +28,7 @@ constexpr std::int64_t kShare = 8;  // another model may spend one part in so ma
 constexpr std::int64_t kPhasesEffort = 4;
 
 constexpr std::int64_t kFewMessages = 1 << 9;  // whose simulation takes no noticeable time
+constexpr double kFar = 2;  // times that of a rival from which on nothing else is tried
 
 const SyncPolicy kEveryPhase{SyncKind::barrier, 1};
 
@@ -70,6 +71,7 @@ private:
     bool is_new(const TrialBase& made) const;
     Array<std::int32_t> with_naive() const;
     double floor_s() const { return evaluator_.floor_s(bases_[naive_]); }
+    bool is_far(double seconds) const { return seconds > kFar * question_.rival_s; }
 
     Array<Trial> trials_of(std::int32_t at, View<const SyncPolicy> policies) const;
     Array<Trial> simulated_trials(std::int32_t at) const;
@@ -224,9 +226,13 @@ Trial Chooser::least_predicted(const Array<Trial>& trials) const {
     keep_least([](const Trial& trial) { return trial.time_s; });
     if (usable.size() == 1) return usable[0];
     Array<Trial> waiting = usable;
-    for (Trial& trial : waiting) trial.policy = kEveryPhase;
-    predict(waiting);
-    if (waiting.size() == usable.size()) {
+    for (Trial& trial : waiting) {
+        trial.policy = kEveryPhase;
+        const auto known = std::find(trials.begin(), trials.end(), trial);
+        trial.predicted_s = known == trials.end() ? predicted_s({.base = trial.base, .policy = kEveryPhase})
+                                                  : known->predicted_s;
+    }
+    if (std::all_of(waiting.begin(), waiting.end(), [](const Trial& trial) { return trial.predicted_s > 0; })) {
         double least = kNever;
         for (const Trial& trial : waiting) least = std::min(least, trial.predicted_s);
         std::size_t kept = 0;
@@ -254,7 +260,7 @@ Decision Chooser::choose() {
 // The least predicted time; nothing beside the naive exchange where that is what the bound says.
 Decision Chooser::by_formula(Instead instead) {
     Array<Trial> trials;
-    bool optimal = false;
+    bool optimal = false, far = false;
     if (has_naive()) {
         trials = affordable_trials(naive_, false);
         predict(trials);
@@ -262,8 +268,9 @@ Decision Chooser::by_formula(Instead instead) {
         if (instead != Instead::nothing && floor > question_.beat_s) return {.failed = Failed::none_faster};
         optimal = std::any_of(trials.begin(), trials.end(),
                               [&](const Trial& t) { return t.fits && t.time_s <= floor * kRelTol; });
+        far = std::all_of(trials.begin(), trials.end(), [&](const Trial& t) { return is_far(t.time_s); });
     }
-    if (!optimal) {
+    if (!optimal && !far) {
         make_others();
         Array<Trial> more;
         for (const std::int32_t at : others_) {
@@ -314,11 +321,13 @@ Decision Chooser::by_model(const std::string& model) {
             search.run(tied_trials(search, trials), {.slack = kSlack, .share = kFirstShare});
             if (search.best() == nullptr) return {.failed = Failed::none_faster};
         }
-        search.run(second_trials(search, trials), {.slack = kSlack, .share = kFirstShare}, 1);
-        evaluator_.progress(2);
-        search.run(corrected_trials(search, trials), {.slack = kSlack, .share = kFirstShare}, 2);
-        search.run(refined_trials(search, others_, orders_), {}, 3);
-        search.run(robust_trials(search, trials), {.slack = kEqual, .equals = true});
+        if (search.best() == nullptr || !is_far(search.best_s())) {
+            search.run(second_trials(search, trials), {.slack = kSlack, .share = kFirstShare}, 1);
+            evaluator_.progress(2);
+            search.run(corrected_trials(search, trials), {.slack = kSlack, .share = kFirstShare}, 2);
+            search.run(refined_trials(search, others_, orders_), {}, 3);
+            search.run(robust_trials(search, trials), {.slack = kEqual, .equals = true});
+        }
         evaluator_.progress(4);
     } catch (const Interrupted&) {
         if (search.best() == nullptr && bases_.empty()) throw;

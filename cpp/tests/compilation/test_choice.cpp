@@ -434,6 +434,29 @@ TEST_F(Choice, EndsAtTheFloor) {
     EXPECT_EQ(tables.asked, "");
 }
 
+// One trial under each policy says whether a schedule can come near the rival.
+TEST_F(Choice, EndsEarlyWhereARivalIsFarAhead) {
+    tables.add("naive", {kNone});
+    tables.add("lp", {kNone, kBarrier});
+    tables.add("gen", {kNone, kBarrier});
+    tables.simulated = {{"naive none", 100}, {"lp none", 90}, {"lp barrier", 70}, {"gen none", 65}, {"gen barrier", 60}};
+    tables.predicted = {{"lp none", 1}, {"lp barrier", 1}, {"gen none", 2}, {"gen barrier", 2}};
+    question.rival_s = 34;
+    choose();
+    EXPECT_EQ(chosen(), "lp barrier");
+    EXPECT_FALSE(was_asked("gen"));
+    question.rival_s = 36;
+    choose();
+    EXPECT_EQ(chosen(), "gen barrier");
+    question.rank_by = kFormula;
+    tables.predicted["naive none"] = 50;
+    choose();
+    EXPECT_EQ(verdict.models[0].chosen_s, 1);
+    question.rival_s = 24;
+    choose();
+    EXPECT_EQ(chosen(), "naive none");
+}
+
 TEST_F(Choice, SkipsWhatFlowCannotTellFromTheNaiveExchange) {
     own_model("flow");
     tables.add("naive", {kNone}).shares = true;

@@ -53,10 +53,12 @@ def longest_chain(before: Ints32, weight: Floats) -> tuple[list[int], float]:
         weight: shape=(messages).
     """
     first, second = before[np.argsort(before[:, 1], kind="stable")].T
-    later, starts = np.unique(second, return_index=True)
+    starts = np.flatnonzero(np.diff(second, prepend=-1))
+    later = second[starts]
     length = _lengths(first, later, starts, np.asarray(weight, np.float64))
-    messages = np.unique(before)
-    chain = [int(messages[np.argmax(length[messages])])]
+    ordered = np.zeros(length.size, bool)
+    ordered[before] = True
+    chain = [int(np.argmax(np.where(ordered, length, -1.0)))]
     ends = np.append(starts, second.size)
     while later[k := min(int(np.searchsorted(later, chain[-1])), later.size - 1)] == chain[-1]:
         behind = first[ends[k] : ends[k + 1]]

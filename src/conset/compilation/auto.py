@@ -92,6 +92,7 @@ def choose_schedule(
     refuse: Refuse = refuse_nothing,
     threads: int = THREADS,
     beat_s: float = inf,
+    rival_s: float = inf,
 ) -> Schedule:
     """The schedule with the least simulated or predicted time, with the verdict on it.
 
@@ -106,6 +107,8 @@ def choose_schedule(
         refuse: says of a method why it does not apply, before it is made.
         threads: how many work at once; the choice does not depend on it.
         beat_s: the time of another schedule by the same model; simulations that pass it end [s].
+        rival_s: the same, where the best is wanted even if it takes longer: a search ends early
+            that is far from it [s].
 
     Raises:
         ConsetError: no candidate applies; what the last one said.
@@ -114,7 +117,7 @@ def choose_schedule(
         KeyboardInterrupt: stopped before there was anything to choose from.
     """
     options = options or CompileOptions()
-    question = _question_of(pattern, machine, options, beat_s)
+    question = _question_of(pattern, machine, options, beat_s, rival_s)
     with workers(threads) as executor, work(_STAGES) as stages:
         evaluator = Evaluator(make, pattern, machine, options, refuse, executor, stages)
         choice = _core.choose_schedule(evaluator, question)
@@ -134,7 +137,7 @@ def choose_schedule(
         evaluator,
         model,
         user_limits=options.has_user_limits,
-        compared=beat_s == inf,  # one that must beat another schedule has not won yet
+        compared=beat_s == rival_s == inf,  # one that must beat another schedule has not won yet
     ).to_schedule()
 
 
@@ -172,7 +175,11 @@ def _verdict(
 
 
 def _question_of(
-    pattern: Pattern, machine: Machine, options: CompileOptions, beat_s: float = inf
+    pattern: Pattern,
+    machine: Machine,
+    options: CompileOptions,
+    beat_s: float = inf,
+    rival_s: float = inf,
 ) -> _core.Question:
     model = ranking_of(machine, options.rank_by)
     return _core.Question(
@@ -188,6 +195,7 @@ def _question_of(
         hashed=machine.routing.knowledge == "hashed",
         adaptive=machine.routing.knowledge == "adaptive",
         beat_s=beat_s,
+        rival_s=rival_s,
     )
 
 

@@ -152,6 +152,8 @@ def compile_along(
 
 MAX_MOVES = 2**25
 """Messages × stages tried in all, the direct way apart."""
+MAX_BUNDLES = 2**20
+"""Of a box over ranks so many that their messages are not looked at: some ten seconds."""
 SPARSE = 0.5
 """Share of all pairs of ranks above which no grids by traffic are tried.
 
@@ -234,6 +236,8 @@ def _all(
         fill=1 if is_in_boxes(pattern) else 2,
     )
     for kind, word, sides in ways:
+        if is_in_boxes(pattern) and pattern.ranks * sum(side - 1 for side in sides) > MAX_BUNDLES:
+            continue
         if kind == "ring":
             yield word, len(sides), partial(radix, pattern, sides)
             continue
@@ -258,6 +262,10 @@ By the cost model; of more than `LARGE` messages it is `WORTH`.
 """
 WORTH = _core.STAGES_WORTH
 """What a program may take at most of the direct time to be chosen."""
+NEAR = 1.1
+"""Factor over the best up to which a large program is searched, by everything posted at once."""
+CLEAR = 0.5
+"""Share of the direct time below which stages are searched first, by the cost model."""
 
 
 @dataclass(frozen=True)
@@ -410,9 +418,13 @@ def is_in_boxes(pattern: Pattern) -> bool:
 
 
 def _direct(
-    pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest
+    pattern: Pattern,
+    machine: Machine,
+    options: CompileOptions,
+    manifest: Manifest,
+    rival_s: float = inf,
 ) -> Combination:
-    schedule = compile_pattern(pattern, machine, options, manifest=manifest)
+    schedule = compile_pattern(pattern, machine, options, manifest=manifest, rival_s=rival_s)
     return Combination("none", Program.of(schedule), schedule)
 
 
@@ -421,31 +433,39 @@ def _choose(
 ) -> Combination:
     """The least time of the direct schedule and of the best candidates.
 
-    Of many messages the direct schedule is compiled only where no program takes less than what
-    direct messages take at least: that is known within a fraction of the time. Of a large complete
-    exchange that is what the messages of its first ranks take at least, with all others left out.
+    What is estimated to be faster by far goes first, so that the search for the other can end
+    early. Of many messages the direct schedule is compiled only where no program takes less than
+    what direct messages take at least: that is known within a fraction of the time. Of a large
+    complete exchange that is what the messages of its first ranks take at least, with all others
+    left out.
     """
-
-    def made() -> tuple[Combination, Tried]:
+    direct = known = None
+    if options.placement == AUTO or options.chosen_method != AUTO:
         direct = _direct(pattern, machine, options, manifest)
-        return direct, Tried("none", 1, None, time_of(direct.whole, options))
-
-    factor = HOPEFUL if pattern.messages <= LARGE else WORTH
-    if factor == HOPEFUL or options.placement == AUTO or options.chosen_method != AUTO:
-        direct, known = made()
+        placement = direct.whole.placement
     else:
         placement = placement_of(pattern, machine, options)
+    ways, direct_s = _hopeful(pattern, machine, placement, options)
+    many = pattern.messages > LARGE
+    if direct is None and not (ways and (many or ways[0].estimate.time_s < CLEAR * direct_s)):
+        direct = _direct(pattern, machine, options, manifest)
+    if direct is not None:
+        known = Tried("none", 1, None, time_of(direct.whole, options))
+    beat_s = inf if known is None else WORTH * known.time_s
+    found, tried = _best_along(ways, machine, options, placement, manifest, beat_s)
+    staged_s = min((each.time_s for each in tried), default=inf)
+    if known is None and many:
         some = _first(pattern, LARGE) if is_in_boxes(pattern) else pattern
         posted = compile_by("naive", some, machine, options, placement, manifest)
         least_s = least_bounds(some, machine, posted).time_s
-        direct = Combination("none", Program.of(posted), posted)
-        known = Tried("none", 1, None, least_s, is_bound=True)
-    ways, direct_s = _hopeful(pattern, machine, direct.whole.placement, options)
-    most_s = known.time_s if known.is_bound else direct_s
-    found = _best_along(ways, factor * most_s, options, direct, known)
-    if known.is_bound and found.combine == "none":
-        found = _best_along(ways, factor * direct_s, options, *made())
-    return found
+        if staged_s <= WORTH * least_s:
+            known = Tried("none", 1, None, least_s, is_bound=True)
+    if known is None:
+        direct = _direct(pattern, machine, options, manifest, staged_s)
+        known = Tried("none", 1, None, time_of(direct.whole, options))
+    chosen = direct if found is None or staged_s > WORTH * known.time_s else found
+    assert chosen is not None
+    return replace(chosen, tried=tuple(sorted([known, *tried], key=lambda each: each.time_s)))
 
 
 def _first(pattern: Pattern, most: int) -> Pattern:
@@ -457,45 +477,56 @@ def _first(pattern: Pattern, most: int) -> Pattern:
 
 
 def _best_along(
-    ways: Iterable[Candidate],
-    most_s: float,
+    ways: list[Candidate],
+    machine: Machine,
     options: CompileOptions,
-    direct: Combination,
-    known: Tried,
-) -> Combination:
-    """The best of the programs along candidates, or `direct` where none gains more than `WORTH`.
+    placement: Placement,
+    manifest: Manifest,
+    beat_s: float,
+) -> tuple[Combination | None, list[Tried]]:
+    """(the best of the programs along candidates, what each takes).
 
-    Args:
-        ways: the candidates, the least estimate first.
-        most_s: the estimate up to which they are compiled [s].
-        options: as of `compile_pattern`.
-        direct: every message directly.
-        known: its time.
+    The first takes no more than `beat_s`. They are searched in the order of what they take with
+    everything posted at once, so that the best so far ends the search for most; large ones in that
+    of their estimates, and only if that is near the best so far.
     """
-    machine, placement = direct.whole.machine, direct.whole.placement
-    chosen, beat_s, tried = direct, WORTH * known.time_s, [known]
-    for candidate in ways:
-        if candidate.estimate.time_s > most_s or _core.stop_asked():
-            break
-        seconds = inf
+
+    def along(candidate: Candidate, options: CompileOptions, beat_s: float) -> Combination | None:
         with suppress(InputError, NoScheduleError):
             program, whole = compile_along(
-                candidate.paths, machine, options, placement, direct.whole.manifest, beat_s=beat_s
+                candidate.paths, machine, options, placement, manifest, beat_s=beat_s
             )
-            seconds = time_of(whole, options)
-            if seconds <= beat_s and (seconds < beat_s or chosen is direct):
-                chosen, beat_s = Combination(candidate.name, program, whole), seconds
+            return Combination(candidate.name, program, whole)
+        return None
+
+    def posted_s(candidate: Candidate) -> float:
+        posted = along(candidate, replace(options, method="naive"), inf)
+        return inf if posted is None else time_of(posted.whole, options)
+
+    chosen, tried = None, []
+    large = any(each.estimate.bundles > LARGE for each in ways)
+    for candidate in ways if large else sorted(ways, key=posted_s):
+        if _core.stop_asked():
+            break
+        seconds = inf
+        # by formula a method gains little over posting everything, and takes long
+        far = large and beat_s < inf and posted_s(candidate) > NEAR * beat_s
+        found = None if far else along(candidate, options, beat_s)
+        if found is not None:
+            seconds = time_of(found.whole, options)
+            if seconds <= beat_s and (seconds < beat_s or chosen is None):
+                chosen, beat_s = found, seconds
         stages = candidate.paths.stages
         tried.append(Tried(candidate.name, stages, candidate.estimate.time_s, seconds))
-    return replace(chosen, tried=tuple(sorted(tried, key=lambda each: each.time_s)))
+    return chosen, tried
 
 
 def _hopeful(
     pattern: Pattern, machine: Machine, placement: Placement, options: CompileOptions
 ) -> tuple[list[Candidate], float]:
-    """(the candidates of stages, the least estimate first; the estimate of direct messages [s]).
+    """(candidates of stages, the least estimate first; the estimate of direct messages [s]).
 
-    A few of each kind, as estimates see no contention.
+    A few of each kind that are not hopeless, as estimates see no contention.
     """
     every = candidates(pattern, machine, placement)
     direct_s = min((each.estimate.time_s for each in every if each.paths.stages == 1), default=inf)
@@ -506,6 +537,8 @@ def _hopeful(
     boxes = _distinct(each for each in every if each.paths.stages > 1)
     chosen = [*islice(boxes, BOXES * options.effort)]
     chosen += islice(_distinct(mixes, chosen), MIXES * options.effort)
+    most_s = direct_s * (HOPEFUL if pattern.messages <= LARGE else WORTH)
+    chosen = [each for each in chosen if each.estimate.time_s <= most_s]
     return sorted(chosen, key=lambda each: each.estimate.time_s), direct_s
 
 

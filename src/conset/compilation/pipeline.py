@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
+from math import inf
 
 from conset import _core
 from conset.base import InputError, Ints32, NoScheduleError
@@ -58,8 +59,16 @@ def compile_pattern(
     options: CompileOptions | None = None,
     *,
     manifest: Manifest | None = None,
+    rival_s: float = inf,
 ) -> Schedule:
     """A schedule of `pattern` on `machine`.
+
+    Args:
+        pattern: what is sent.
+        machine: what it costs.
+        options: what a user asked for.
+        manifest: how it is made.
+        rival_s: as `choose_schedule`; not where placements are compared [s].
 
     Raises:
         UsageError: more messages than a model ranks, a placement that is no name and no file.
@@ -73,9 +82,9 @@ def compile_pattern(
     else:
         placement = _place(pattern, machine, options)
         name = options.placement if options.placement in PLACEMENTS else ""
-        schedule = compile_placed(pattern, machine, options, placement, manifest).with_report(
-            placement_name=name
-        )
+        schedule = compile_placed(
+            pattern, machine, options, placement, manifest, rival_s
+        ).with_report(placement_name=name)
     return schedule.with_report(stopped_early=True) if _core.stop_asked() else schedule
 
 
@@ -108,6 +117,7 @@ def compile_placed(
     options: CompileOptions,
     placement: Placement,
     manifest: Manifest,
+    rival_s: float = inf,
 ) -> Schedule:
     """A schedule for ranks that have their nodes."""
     name = options.chosen_method
@@ -141,7 +151,7 @@ def compile_placed(
         return why_not(method, pattern, machine, options, placement)
 
     start = time.perf_counter()
-    chosen = choose_schedule(make, pattern, machine, options, refuse=refuse)
+    chosen = choose_schedule(make, pattern, machine, options, refuse=refuse, rival_s=rival_s)
     return chosen.with_report(compile_s=time.perf_counter() - start)
 
 

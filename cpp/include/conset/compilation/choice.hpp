@@ -45,7 +45,8 @@ struct Question {
     bool fewest_phases = false;                    // only schedules with the fewest phases are chosen from
     bool hashed = false;                           // routes whose bound is of an expectation, no sample's
     bool adaptive = false;
-    double beat_s = kNever;  // the time of another schedule by the same model
+    double beat_s = kNever;   // the time of another schedule by the same model, to be beaten
+    double rival_s = kNever;  // the same: a search that is far from it ends early
 };
 
 // What one model says; of the deciding one its best is the next best by another method.
