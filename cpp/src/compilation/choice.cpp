@@ -28,7 +28,8 @@ constexpr std::int64_t kShare = 8;  // another model may spend one part in so ma
 constexpr std::int64_t kPhasesEffort = 4;
 
 constexpr std::int64_t kFewMessages = 1 << 9;  // whose simulation takes no noticeable time
-constexpr double kFar = 2;  // times that of a rival from which on nothing else is tried
+constexpr double kAstray = 1.4;  // the most that a corrected prediction of phases between barriers is wrong by
+constexpr double kFar = 2;       // times that of a rival from which on nothing else is tried
 
 const SyncPolicy kEveryPhase{SyncKind::barrier, 1};
 
@@ -229,8 +230,8 @@ Trial Chooser::least_predicted(const Array<Trial>& trials) const {
     for (Trial& trial : waiting) {
         trial.policy = kEveryPhase;
         const auto known = std::find(trials.begin(), trials.end(), trial);
-        trial.predicted_s = known == trials.end() ? predicted_s({.base = trial.base, .policy = kEveryPhase})
-                                                  : known->predicted_s;
+        trial.predicted_s =
+            known == trials.end() ? predicted_s({.base = trial.base, .policy = kEveryPhase}) : known->predicted_s;
     }
     if (std::all_of(waiting.begin(), waiting.end(), [](const Trial& trial) { return trial.predicted_s > 0; })) {
         double least = kNever;
@@ -425,7 +426,9 @@ Array<Trial> Chooser::second_trials(const TrialSearch& search, const Array<Trial
 }
 
 // What is left, by predicted times corrected by what was simulated: a factor for each policy and each schedule. A
-// formula may be wrong by much, but it is so in like manner for what shares a policy or a schedule.
+// formula may be wrong by much, but it is so in like manner for what shares a policy or a schedule. Phases between
+// barriers it knows well: of 150 drawn machines and patterns none was as fast as the best that it said takes 1.34 times
+// as long, under other policies some that it said take 2.9 times as long.
 Array<Trial> Chooser::corrected_trials(const TrialSearch& search, const Array<Trial>& trials) const {
     struct Known {
         const Trial* trial;
@@ -451,9 +454,12 @@ Array<Trial> Chooser::corrected_trials(const TrialSearch& search, const Array<Tr
         return factor == kNever ? 1.0 : factor;
     };
     Array<std::pair<double, Trial>> left;
-    for (const Trial& trial : trials)
-        if (!search.is_known(trial))
-            left.emplace_back(rounded_time(trial.predicted_s * of_policy(trial.policy) * of_base(trial.base)), trial);
+    const double most_s = kAstray * search.best_s();
+    for (const Trial& trial : trials) {
+        const double time_s = rounded_time(trial.predicted_s * of_policy(trial.policy) * of_base(trial.base));
+        const bool hopeless = trial.policy.kind == SyncKind::barrier && time_s > most_s;
+        if (!search.is_known(trial) && !hopeless) left.emplace_back(time_s, trial);
+    }
     std::stable_sort(left.begin(), left.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     Array<Trial> ordered;
     for (auto& [time, trial] : left) ordered.push_back(std::move(trial));
