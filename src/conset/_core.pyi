@@ -141,6 +141,9 @@ class Decision:
     @property
     def known(self) -> list[Trial]: ...
 
+    @property
+    def estimated(self) -> list[Trial]: ...
+
     def base_of(self, arg: Trial, /) -> int: ...
 
     @property

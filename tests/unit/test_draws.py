@@ -12,7 +12,9 @@ import pytest
 
 import conset
 from conset.compilation.auto import choose_policy
-from conset.compilation.trial import DRAWS, Base, Trial, fastest_in
+from conset.compilation.combining import Combination, compile_combined
+from conset.compilation.pipeline import compile_pattern
+from conset.compilation.trial import DRAWS, Base, Trial, fastest_in, finalists
 from conset.machine.costs import Costs, Provenance, Steps, Synchronization
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
@@ -34,7 +36,7 @@ def of_two(other_s: float, origin: Provenance, *, seed: int = 0) -> tuple[int, s
         conset.compile(pattern, machine, method=method, seed=seed) for method in ("naive", "lp")
     )
     chosen = Trial(Base(posted), "none", time_s=1.0)
-    return fastest_in(chosen, [chosen, Trial(Base(phased), "barrier", time_s=other_s)])
+    return fastest_in([chosen, Trial(Base(phased), "barrier", time_s=other_s)])
 
 
 def test_an_answer_is_sure_where_no_factor_makes_another_faster() -> None:
@@ -62,7 +64,8 @@ def test_nothing_is_compared_where_costs_are_sure_or_nothing_else_has_a_time() -
         assert of_two(1.0, Provenance(tag)) == (0, "")
     machine = parse_machine("crossbar:4")
     trial = Trial(Base(conset.compile("alltoall", machine, method="naive")), "none", time_s=1.0)
-    assert fastest_in(trial, [trial]) == (0, "")
+    assert fastest_in([trial]) == (0, "")
+    assert finalists(trial, [trial]) == (trial,)
 
 
 def test_a_draw_changes_times_and_rates_of_a_word_alike() -> None:
@@ -115,6 +118,49 @@ def test_the_verdict_says_how_sure_it_is() -> None:
     for other in (sure, choose_policy(schedule, compared=False)):
         assert "draws" not in said(other)[0]
         assert "draws" not in said(other)[1]
+
+
+@pytest.mark.parametrize(
+    ("on", "pattern", "said_of_it"),
+    [
+        ("mesh:4x4", "alltoall:size=8", "which no schedule beats by its bound"),
+        ("crossbar:16", "random:degree=3,size=1KiB", "fastest of 1 simulated by flow"),
+    ],
+)
+def test_the_naive_exchange_is_compared_with_what_did_not_end(
+    on: str, pattern: str, said_of_it: str
+) -> None:
+    """Phases only add barriers where ports are busy all the time, whatever the costs are."""
+    machine = with_origins(parse_machine(on), Provenance("unknown"))
+    reason, verdict = said(compile_pattern(conset.load_pattern(pattern, machine), machine))
+    assert verdict["chosen"] == "the naive exchange"
+    assert said_of_it in reason
+    assert verdict["draws"] == {"fastest": DRAWS, "of": DRAWS}
+
+
+def combined(size: str, overhead: str, within: float) -> Combination:
+    machine = parse_machine(f"crossbar:16,port=1GB/s,copy=2GB/s,overhead={overhead},hop=0")
+    unsure = with_origins(machine, Provenance("fitted", within=within))
+    return compile_combined(conset.load_pattern(f"alltoall:size={size}", unsure), unsure)
+
+
+def test_stages_and_direct_messages_are_compared_alike() -> None:
+    """Start-ups of 15 messages against those of a few, and bytes that are forwarded."""
+    for size, overhead, staged in (("8", "10us", True), ("64KiB", "100ns", False)):
+        found = combined(size, overhead, 1.2)
+        assert (found.combine != "none") == staged
+        reason, verdict = said(found.whole)
+        assert reason.endswith("within their intervals, of direct messages and stages")
+        assert verdict["draws"] == {"fastest": DRAWS, "of": DRAWS}
+        assert found.program.schedules[0].report is (None if staged else found.whole.report)
+
+
+def test_a_size_at_which_stages_are_hardly_faster_is_an_open_answer() -> None:
+    counts = {}
+    for size in ("128", "512", "2048", "8192"):
+        _, verdict = said(combined(size, "1us", 3.0).whole)
+        counts[size] = verdict["draws"]["fastest"]
+    assert min(counts.values()) < 90 < max(counts.values()), counts
 
 
 @pytest.mark.parametrize(

@@ -143,6 +143,7 @@ void bind_choice(nb::module_& module) {
         .def_ro("chosen", &Decision::chosen)
         .def_prop_ro("models", [](const Decision& verdict) { return std::vector<ModelTimes>(verdict.models); })
         .def_prop_ro("known", [](const Decision& verdict) { return std::vector<Trial>(verdict.known); })
+        .def_prop_ro("estimated", [](const Decision& verdict) { return std::vector<Trial>(verdict.estimated); })
         .def("base_of", [](const Decision& verdict, const Trial& trial) { return verdict.bases[trial.base].id; })
         .def_ro("tried", &Decision::tried)
         .def_ro("left_out", &Decision::left_out)

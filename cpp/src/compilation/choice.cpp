@@ -92,6 +92,7 @@ private:
     std::pair<std::optional<double>, Refusal> time_by(const std::string& model, Trial trial,
                                                       std::int64_t max_work) const;
     Array<std::string> other_models(const std::string& model) const;
+    Array<Trial> estimated_trials(const TrialSearch& search, const Trial& best, const Array<Trial>& trials) const;
     double predicted_s(const Trial& trial) const;
 
     Array<Trial> all_trials(const Array<std::int32_t>& bases, const TrialSearch& search) const;
@@ -597,6 +598,24 @@ Decision Chooser::verdict_by_formula(const Array<Trial>& trials, Instead instead
             .known = trials};
 }
 
+Array<Trial> Chooser::estimated_trials(const TrialSearch& search, const Trial& best, const Array<Trial>& trials) const {
+    const auto differs = [&](const Trial& trial) {
+        return base(trial).method != base(best).method || trial.policy != best.policy;
+    };
+    const Array<Trial>& finished = search.finished();
+    Array<Trial> estimated;
+    const double predicted = predicted_s(best);
+    if (predicted <= 0 || std::any_of(finished.begin(), finished.end(), differs)) return estimated;
+    std::copy_if(trials.begin(), trials.end(), std::back_inserter(estimated),
+                 [&](const Trial& trial) { return trial.fits && differs(trial); });
+    for (Trial& trial : estimated) {
+        trial.time_s = std::max(best.time_s, best.time_s * trial.predicted_s / predicted);
+        for (const Trial& least : search.least())
+            if (least == trial) trial.time_s = std::max(trial.time_s, least.time_s);
+    }
+    return estimated;
+}
+
 // The models that are asked beside the one that decides: fair sharing, and what shows blocking on this machine.
 Array<std::string> Chooser::other_models(const std::string& model) const {
     Array<std::string> others{"flow"};
@@ -625,7 +644,8 @@ Decision Chooser::verdict_by_model(const TrialSearch& search, const Trial& best,
                      .allowed = search.budget(),
                      .optimal = best.time_s <= search.floor_s(),
                      .is_fastest = best.time_s <= search.best_s() * kRelTol,
-                     .known = finished};
+                     .known = finished,
+                     .estimated = estimated_trials(search, best, trials)};
     const Trial* posting = posted;
     if (posting == nullptr) {
         const auto planned = std::find_if(trials.begin(), trials.end(), posts);

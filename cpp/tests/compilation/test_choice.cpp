@@ -414,12 +414,16 @@ TEST_F(Choice, EndsAtTheFloor) {
     EXPECT_EQ(verdict.models[1].best_s, 200);
     EXPECT_EQ(named(verdict.models[1].best), "lp barrier");
     EXPECT_TRUE(std::is_sorted(tables.stages.begin(), tables.stages.end()));
+    ASSERT_EQ(verdict.estimated.size(), 2) << "lp, which has no time, is predicted as long as what was chosen";
+    EXPECT_EQ(named(verdict.estimated[1]), "lp barrier");
+    EXPECT_EQ(verdict.estimated[1].time_s, 100);
     const std::string lp = "naive none; lp none, lp barrier; ";
     question.hashed = true;  // the bound is of an expectation
     tables.asked.clear();
     choose();
     EXPECT_EQ(tables.asked.substr(0, lp.size()), lp);
     EXPECT_FALSE(verdict.optimal);
+    EXPECT_EQ(verdict.estimated[0].time_s, 105) << "it was stopped then";
     tables.asked.clear();
     question.hashed = false;
     question.effort = 2;

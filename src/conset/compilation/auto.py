@@ -93,6 +93,7 @@ def choose_schedule(
     threads: int = THREADS,
     beat_s: float = inf,
     rival_s: float = inf,
+    compared: bool = True,
 ) -> Schedule:
     """The schedule with the least simulated or predicted time, with the verdict on it.
 
@@ -109,6 +110,8 @@ def choose_schedule(
         beat_s: the time of another schedule by the same model; simulations that pass it end [s].
         rival_s: the same, where the best is wanted even if it takes longer: a search ends early
             that is far from it [s].
+        compared: whether the choice is compared again where costs may be wrong; never beside
+            another schedule.
 
     Raises:
         ConsetError: no candidate applies; what the last one said.
@@ -137,7 +140,7 @@ def choose_schedule(
         evaluator,
         model,
         user_limits=options.has_user_limits,
-        compared=beat_s == rival_s == inf,  # one that must beat another schedule has not won yet
+        compared=compared and beat_s == rival_s == inf,  # beside another it has not won yet
     ).to_schedule()
 
 

@@ -57,7 +57,7 @@ from conset.compilation.pipeline import (
     placement_of,
     why_not,
 )
-from conset.compilation.trial import require_affordable
+from conset.compilation.trial import Base, Trial, require_affordable
 from conset.machine import Machine
 from conset.methods import (
     LARGE,
@@ -96,6 +96,7 @@ def compile_along(
     manifest: Manifest,
     *,
     beat_s: float = inf,
+    compared: bool = True,
 ) -> tuple[Program, Schedule]:
     """(the program whose messages take these paths, the same as one schedule).
 
@@ -110,6 +111,7 @@ def compile_along(
         placement: the node of each rank.
         manifest: how it is made.
         beat_s: as `choose_schedule` [s].
+        compared: as `choose_schedule`.
 
     Raises:
         UsageError, InputError, NoScheduleError: as `compile_pattern`.
@@ -143,7 +145,9 @@ def compile_along(
     name = options.chosen_method
     require_affordable(bundles, options.rank_by, options.effort)
     if name == AUTO:
-        whole = choose_schedule(make, bundles, machine, options, refuse=refuse, beat_s=beat_s)
+        whole = choose_schedule(
+            make, bundles, machine, options, refuse=refuse, beat_s=beat_s, compared=compared
+        )
     else:
         whole = under_policy(make(name, None, options.effort), options)
     whole = whole.with_report(compile_s=time.perf_counter() - start)
@@ -465,7 +469,52 @@ def _choose(
         known = Tried("none", 1, None, time_of(direct.whole, options))
     chosen = direct if found is None or staged_s > WORTH * known.time_s else found
     assert chosen is not None
-    return replace(chosen, tried=tuple(sorted([known, *tried], key=lambda each: each.time_s)))
+    chosen = replace(chosen, tried=tuple(sorted([known, *tried], key=lambda each: each.time_s)))
+    if direct is None or not ways:
+        return chosen
+    share = max(WORTH, ways[0].estimate.time_s / (direct_s or inf))
+    return _compared(chosen, direct, ways[0].paths, share * known.time_s, options)
+
+
+def _compared(
+    found: Combination,
+    direct: Combination,
+    paths: Paths,
+    least_s: float,
+    options: CompileOptions,
+) -> Combination:
+    """The same, compared again where costs may be wrong, over direct messages and stages.
+
+    Args:
+        found: what was chosen.
+        direct: every message directly.
+        paths: of the stages that the cost model finds best, for where none were chosen: they are
+            sent without phases.
+        least_s: what these take [s]: what the cost model says of them beside direct messages, and
+            no less than what would have been chosen.
+        options: as of a compile.
+    """
+    verdict, other = (getattr(each.whole.report, "choice", None) for each in (found, direct))
+    named = options.chosen_method != AUTO or options.objective == "phases"
+    if named or verdict is None or other is None or not other.finalists:
+        return found
+    staged, whole = other.finalists[:2], direct.whole
+    if found.combine == "none":
+        try:
+            _, sent = compile_along(
+                paths,
+                whole.machine,
+                CompileOptions("naive", sync=options.policy or "none", seed=options.seed),
+                whole.placement,
+                whole.manifest,
+            )
+        except (InputError, NoScheduleError):
+            return found
+        staged = (Trial(Base(sent), sent.sync, sent.in_flight, time_s=least_s),)
+    whole = replace(verdict, compared=True, staged=staged).to_schedule(found.whole)
+    return replace(
+        found, program=Program.of(whole) if found.combine == "none" else found.program, whole=whole
+    )
 
 
 def _first(pattern: Pattern, most: int) -> Pattern:
@@ -494,7 +543,13 @@ def _best_along(
     def along(candidate: Candidate, options: CompileOptions, beat_s: float) -> Combination | None:
         with suppress(InputError, NoScheduleError):
             program, whole = compile_along(
-                candidate.paths, machine, options, placement, manifest, beat_s=beat_s
+                candidate.paths,
+                machine,
+                options,
+                placement,
+                manifest,
+                beat_s=beat_s,
+                compared=False,
             )
             return Combination(candidate.name, program, whole)
         return None

@@ -20,17 +20,16 @@ options name another. A pattern above `MAX_MESSAGES` is ranked by formula: the c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from conset import _core
-from conset.base import UsageError
+from conset.base import Floats, UsageError
 from conset.compilation.options import FORMULA, RANKING_MODELS, check_ranking
 from conset.machine import GUESSED, PARAMETERS, Costs, Limits, Machine, redrawn, unsure
 from conset.models import Settings, Workload, find_model, predict, times_with
@@ -198,15 +197,29 @@ class Trial:
             return ""
         return f", {self.in_flight} send{'' if self.in_flight == 1 else 's'} in flight"
 
-    def to_schedule(
-        self, *, reason: str = "", verdict: Mapping[str, Any] | None = None
-    ) -> Schedule:
+    @cached_property
+    def drawn_s(self) -> Floats:
+        """Its times with other costs, as `fastest_in` draws them: shape=(DRAWS), float64 [s]."""
+        schedule = self.to_schedule()
+        costs = schedule.machine.costs_for(schedule.method)
+        seed, shape = schedule.manifest.seed, (DRAWS, len(PARAMETERS))
+        own_s, *drawn_s = times_with(
+            schedule,
+            [
+                (self.sync, costs),
+                *(
+                    (self.sync, redrawn(costs, row))
+                    for row in np.random.default_rng(seed).uniform(-1, 1, shape).tolist()
+                ),
+            ],
+        )
+        return np.asarray(self.time_s * np.array(drawn_s) / (own_s or 1.0))
+
+    def to_schedule(self) -> Schedule:
         """The schedule under its policy, with the model that ranked it and what that found."""
         simulated_s = None if self.rank_by == FORMULA else self.time_s
         schedule = replace(self.base.schedule, sync=self.sync, in_flight=self.in_flight)
-        return schedule.with_report(
-            rank_by=self.rank_by, simulated_s=simulated_s, reason=reason, verdict=verdict
-        )
+        return schedule.with_report(rank_by=self.rank_by, simulated_s=simulated_s)
 
 
 ORDER_NAMES = {
@@ -246,47 +259,47 @@ FINALISTS = ((1 << 13, 4), (1 << 17, 2))
 """(messages, trials that are compared then up to so many); none above."""
 
 
-def fastest_in(chosen: Trial, known: Iterable[Trial]) -> tuple[int, str]:
-    """(in how many of `DRAWS` draws a trial is still the fastest, of which costs).
+def finalists(chosen: Trial, known: Iterable[Trial]) -> tuple[Trial, ...]:
+    """The choice, the naive exchange and the best of other methods and policies, so far as known.
 
-    Beside the naive exchange and the best of other methods and policies. What is as near the least
-    as it was, or `EQUAL`, is the fastest. A trial's time is its own times what the formula gives
-    with drawn costs over what it gives without: every time and rate that may be wrong by a factor
-    w (`Provenance`) is multiplied by exp(U(-ln w, ln w)), alike for all methods. The seed is the
-    schedule's. O(draws · trials · formula).
+    As many as `FINALISTS` allows.
 
     Args:
-        chosen: the trial, on a machine without circuit switches.
+        chosen: the trial.
         known: trials of the same pattern and machine that have a time.
-
-    Returns:
-        (0, "") where no cost may be wrong, or nothing is to be compared.
     """
     kinds: dict[tuple[bool, str, str], Trial] = {}
     for trial in [chosen, *sorted(known, key=lambda t: (not t.posts_everything, t.time_s))]:
         kinds.setdefault((trial.posts_everything, trial.base.schedule.method, trial.sync), trial)
-    first = chosen.base.schedule
-    trials = [*kinds.values()][: next((k for m, k in FINALISTS if first.transfers <= m), 0)]
-    own = [first.machine.costs_for(trial.base.schedule.method) for trial in trials]
-    guessed = {origin.tag in GUESSED for costs in own for origin in unsure(costs).values()}
+    return (*kinds.values(),)[
+        : next((most for m, most in FINALISTS if chosen.base.schedule.transfers <= m), 0)
+    ]
+
+
+def fastest_in(trials: Sequence[Trial]) -> tuple[int, str]:
+    """(in how many of `DRAWS` draws the first trial is still the fastest, of which costs).
+
+    What is as near the least as it was, or `EQUAL`, is the fastest. A trial's time is its own times
+    what the formula gives with drawn costs over what it gives without: every time and rate that may
+    be wrong by a factor w (`Provenance`) is multiplied by exp(U(-ln w, ln w)), alike for all
+    methods, and for direct messages and stages. The seed is the schedule's.
+    O(draws · trials · formula).
+
+    Args:
+        trials: on one machine without circuit switches, of one pattern or of stages that send it.
+
+    Returns:
+        (0, "") where no cost may be wrong, or nothing is to be compared.
+    """
+    every = [trial.base.schedule.machine.costs_for(trial.base.schedule.method) for trial in trials]
+    guessed = {origin.tag in GUESSED for costs in every for origin in unsure(costs).values()}
     if len(trials) < 2 or not guessed:
         return 0, ""
-    rows = np.random.default_rng(first.manifest.seed).uniform(-1, 1, (DRAWS, len(PARAMETERS)))
-    drawn = {
-        key: [costs, *(redrawn(costs, row) for row in rows.tolist())]
-        for key, costs in {id(costs): costs for costs in own}.items()
-    }
-    formula_s = np.array(
-        [
-            times_with(each.to_schedule(), [(each.sync, costs) for costs in drawn[id(own[k])]])
-            for k, each in enumerate(trials)
-        ]
-    )
-    known_s = np.array([[trial.time_s] for trial in trials])
-    times = known_s * formula_s / np.where(formula_s[:, :1] > 0, formula_s[:, :1], 1.0)
-    near = np.maximum(known_s[0], EQUAL * known_s.min()) * REL_TOL * times.min(axis=0)
+    times = np.array([trial.drawn_s for trial in trials])
+    least_s = min(trial.time_s for trial in trials)
+    near = max(trials[0].time_s, EQUAL * least_s) * REL_TOL * times.min(axis=0)
     return (
-        int((times[0] * known_s.min() <= near)[1:].sum()),
+        int((times[0] * least_s <= near).sum()),
         "costs " + " or ".join(UNSURE[each] for each in sorted(guessed)),
     )
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from conset import _core
@@ -29,6 +30,7 @@ from conset.compilation.trial import (
     SLACK,
     Trial,
     fastest_in,
+    finalists,
     keeps_in_flight,
     loses,
 )
@@ -85,7 +87,9 @@ class Verdict:
         others_by: methods that another model simulated, with it: `naive by wormhole`.
         drifts: whether limits that were asked for hold in every phase, but not over what is in
             flight at once.
-        draws: as `fastest_in`.
+        finalists: trials that are compared again where costs may be wrong, the choice first.
+        compared: whether they are.
+        staged: where stages were compared with direct messages: trials of the other kind.
         rival: what the next best differs in: `method`, or `policy` where one schedule is known.
     """
 
@@ -100,8 +104,15 @@ class Verdict:
     is_fastest: bool = True
     others_by: str = ""
     drifts: bool = False
-    draws: tuple[int, str] = (0, "")
+    finalists: tuple[Trial, ...] = ()
+    compared: bool = False
+    staged: tuple[Trial, ...] = ()
     rival: str = "method"
+
+    @cached_property
+    def draws(self) -> tuple[int, str]:
+        """As `fastest_in`."""
+        return fastest_in((*self.finalists, *self.staged)) if self.compared else (0, "")
 
     @property
     def agree(self) -> bool:
@@ -154,7 +165,9 @@ class Verdict:
         elif own.posted_s is not None and not self.chosen.posts_everything:
             parts.append(f"and {format_time(own.posted_s)} by the naive exchange")
         if self.draws[1]:
-            parts[-1] += f"; fastest in {self.draws[0]} of {DRAWS} draws of {self.draws[1]}"
+            parts[-1] += f"; fastest in {self.draws[0]} of {DRAWS} draws of {self.draws[1]}" + (
+                ", of direct messages and stages" if self.staged else ""
+            )
         return " ".join(parts)
 
     @property
@@ -233,9 +246,11 @@ class Verdict:
             **({"draws": {"fastest": self.draws[0], "of": DRAWS}} if self.draws[1] else {}),
         }
 
-    def to_schedule(self) -> Schedule:
-        """The chosen schedule with the reasons of its choice."""
-        return self.chosen.to_schedule(reason=self.reason, verdict=self.to_object())
+    def to_schedule(self, made: Schedule | None = None) -> Schedule:
+        """The chosen schedule, where it is not made already, with the reasons of its choice."""
+        return (self.chosen.to_schedule() if made is None else made).with_report(
+            reason=self.reason, verdict=self.to_object(), choice=self
+        )
 
 
 def _finding(verdict: Verdict, model: str) -> str:
@@ -350,6 +365,7 @@ def verdict_of(
         choice.is_fastest,
         ", ".join(f"{method} by {by_}" for method, by_ in by.items() if by_ != own),
         user_limits and not keeps_in_flight(best.base.schedule, best.sync),
-        fastest_in(best, map(trial_of, choice.known)) if compared else (0, ""),
-        rival,
+        finalists(best, map(trial_of, (*choice.known, *choice.estimated))),
+        compared,
+        rival=rival,
     )

@@ -90,6 +90,7 @@ class CompileReport:
         rank_by: by what method or policy were chosen by `auto`: `formula` or a model.
         simulated_s: what that model said it takes [s].
         verdict: what was chosen against and what each model says of it, as in `compile --json`.
+        choice: what that was made from, for who compares the schedule with others.
     """
 
     compile_s: float = 0.0
@@ -100,6 +101,7 @@ class CompileReport:
     rank_by: str = ""
     simulated_s: float | None = None
     verdict: Mapping[str, Any] | None = None
+    choice: Any = None
 
 
 class Compiled(Protocol):

@@ -79,6 +79,9 @@ struct Decision {
     bool optimal = false;    // nothing can be faster by a bound
     bool is_fastest = true;  // no trial takes less; else some do, but equal times
     Array<Trial> known{};    // what has a time, in the order in which it was found
+    // Where nothing of another method or policy has one: all others, at what the formula says of them beside the
+    // choice, and no less than when they were stopped.
+    Array<Trial> estimated{};
 };
 
 Decision choose_schedule(Evaluator& evaluator, const Question& question);
