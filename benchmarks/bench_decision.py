@@ -62,11 +62,9 @@ NETWORKS = {
 """The larger ones last; of `--most` ranks at most."""
 SIZES = (8, 64, 256, 1024, 4096, 16384, 65536)
 """Of messages [B]; a word of a matrix row has a quarter of it, at least 8 B."""
-LIST = "event-list"
-"""Whose one phase would open more connections than there are channels for."""
 DIRECT = (
     *("lp", "gen", "coloring", "rs-n", "first-fit", "rs-nl", "bounded", "pex-gen-shift"),
-    *("negotiated", "birkhoff", "decreasing", LIST),
+    *("negotiated", "birkhoff", "decreasing", "event-list"),
 )
 STAGED = ("naive", "lp", "gen", "coloring", "rs-n", "first-fit", "rs-nl")
 CONTENTIONS = (None, 1, 2, 4)
@@ -159,8 +157,6 @@ def direct_schedules(
             options = CompileOptions("naive", seed=seed, posting=posting)
             yield f"naive {posting}", compile_by("naive", pattern, machine, options)
     for method in DIRECT:
-        if method == LIST and machine.limits.channels is not None:
-            continue
         for contention in CONTENTIONS:
             with suppress(ConsetError):
                 options = CompileOptions(method, contention, seed=seed)

@@ -285,9 +285,10 @@ def test_iwarp_transfers_go_one_by_one_in_connections_and_two_by_two_in_message_
     assert set(fits) == {connections.provenance["per_transfer"].tag} == {"fitted"}
 
 
-def test_iwarp_channels_bind_connections_only() -> None:
+def test_iwarp_channels_bind_phases_of_many_messages_of_a_node() -> None:
     machine = parse_machine("iwarp")
-    assert machine.hard_limits("connections") == Limits(channels=12)
+    for method in ("connections", "event-list"):
+        assert machine.hard_limits(method) == Limits(channels=12)
     assert machine.hard_limits("first-fit") == Limits()
 
 

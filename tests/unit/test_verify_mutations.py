@@ -479,6 +479,20 @@ def test_stated_limits_may_not_be_looser_than_the_machine() -> None:
     assert places(check(machine, MESSAGES, PHASES, loosened, method="another")) == []
 
 
+def test_one_phase_may_not_open_more_channels_than_iwarp_has() -> None:
+    """15 own messages either way of every cell, beside those that pass it."""
+    machine = parse_machine("iwarp:4x4")
+    with pytest.raises(InputError, match="channels=12"):
+        conset.compile("alltoall", machine, method="event-list")
+    asked = document_of(conset.compile("alltoall", machine, method="event-list", limits=""))
+    result = verify(asked, machine=machine)
+    assert result.ok
+    assert result.figures["load"]["channels"] > 30
+    result = verify(replace(asked, limits_asked=False), machine=machine)
+    assert places(result) == [("limits", None, None)]
+    assert "keeps 12 for event-list" in result.violations[0].text
+
+
 @pytest.mark.parametrize(
     "key", ["phases", "phase_bytes", "send", "receive", "link", "channels", "sum"]
 )
