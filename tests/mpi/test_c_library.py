@@ -24,6 +24,7 @@ from conset.execution.connection_entries import connection_entries
 from conset.execution.job import find_launcher
 from conset.execution.plan import Plan, write_plan_file
 from conset.execution.planner import make_plan
+from conset.machine.flat_file import write_machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
@@ -75,6 +76,9 @@ def test_programs_in_c_exchange_what_mpi_does_and_hear_of_what_is_wrong(
     pattern = parse_pattern("alltoall:size=1000", topology=machine.topology)
     plan = make_plan(compile_pattern(pattern, machine, CompileOptions(method="lp")))
     write_plan_file(plan, tmp_path / "x.plan")
+    write_machine(
+        tmp_path / "slow.machine", parse_machine("crossbar:4,overhead=1ms,processors=one")
+    )
     sources = [str(SOURCES / name) for name in ("library.c", "exchanges.c", "faults.c")]
     run(
         compiler("mpicc"),
@@ -95,6 +99,7 @@ def test_programs_in_c_exchange_what_mpi_does_and_hear_of_what_is_wrong(
             "4",
             str(tmp_path / "library"),
             str(tmp_path / f"{name}.plan"),
+            str(tmp_path / "slow.machine"),
         ]
         assert run(*command, environment=root) == "right\n"
 

@@ -38,7 +38,7 @@ static inline void fill(char* buffer, int bytes, unsigned seed) {
     for (i = 0; i < bytes; ++i) buffer[i] = (char)next_random(&seed);
 }
 
-void check_buffers(void);
+void check_buffers(const char* machine);
 void check_neighbors(void);
 void check_learned(void);
 void check_refused(void);

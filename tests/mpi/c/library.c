@@ -1,4 +1,5 @@
-/* The C interface on 4 ranks: `library x.plan`, a plan of alltoall:size=1000. Prints `right` and ends with status 0. */
+/* The C interface on 4 ranks: `library x.plan slow.machine`, a plan of alltoall:size=1000 and
+ * a machine on which stages pay. Prints `right` and ends with status 0. */
 #include <mpi.h>
 /* then */
 #include <conset.h>
@@ -13,13 +14,13 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     CHECK(ranks == 4);
-    check_buffers();
+    check_buffers(argv[2]);
     check_neighbors();
     check_learned();
     check_refused();
     check_states();
     check_timeout();
-    if (argc > 1) {
+    if (argc > 2) {
         check_plan(argv[1]);
         check_compiled(argv[1]);
     }
