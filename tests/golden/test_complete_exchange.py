@@ -90,25 +90,27 @@ def test_windows_that_do_not_divide_keep_the_limits(side: int, contention: int) 
 @pytest.mark.parametrize(
     ("side", "c", "steps"),
     [
-        # n = 4m+2 at c = 1, c <= m-1, c | n: ceil(n³/4c); 14 at c = 3 is the greedy cut 241; c =
-        # m+1: n², or one less
+        # n = 4m+2 at c = 1, c <= m-1, c | n: ceil(n³/4c); 14 at c = 3 is the greedy cut 241; every
+        # n at c = m+1: the port bound n² - 1
         (6, 1, 54),
-        (6, 2, 36),
+        (6, 2, 35),
+        (8, 3, 63),
+        (12, 4, 143),
         (10, 1, 250),
         (10, 2, 125),
-        (10, 3, 100),
+        (10, 3, 99),
         (14, 1, 686),
         (14, 2, 343),
         (14, 3, 241),
-        (14, 4, 196),
+        (14, 4, 195),
         (18, 2, 729),
         (18, 3, 486),
         (18, 4, 376),
-        (18, 5, 324),
+        (18, 5, 323),
         (22, 3, 888),
         (22, 4, 666),
-        (22, 6, 484),
-        # n = 4m+3: n(n²-1)/4c, and the port bound n² - 1 at c = m+1
+        (22, 6, 483),
+        # n = 4m+3: n(n²-1)/4c
         (7, 1, 84),
         (7, 2, 48),
         (11, 1, 330),
@@ -118,17 +120,23 @@ def test_windows_that_do_not_divide_keep_the_limits(side: int, contention: int) 
         (15, 2, 420),
         (15, 3, 291),
         (15, 4, 224),
-        # n = 4m+1: (n+1)²m/c at most; 5 and 13 are stored; 9 by search
+        # n = 4m+1: n(n²-1)/4c at c = 1, m and divisors of m/2; (n+1)²m/c elsewhere; fields of 3, 5,
+        # 7, 9 and 11 elements
         (5, 1, 30),
-        (5, 2, 25),
+        (5, 2, 24),
         (9, 1, 180),
-        (9, 2, 92),
-        (9, 3, 81),
+        (9, 2, 90),
+        (9, 3, 80),
         (13, 1, 546),
-        (13, 3, 196),
-        (17, 2, 648),
+        (13, 3, 182),
+        (17, 1, 1224),
+        (17, 2, 612),
         (17, 3, 432),
-        (21, 3, 807),
+        (17, 4, 306),
+        (17, 5, 288),
+        (21, 1, 2310),
+        (21, 3, 795),
+        (21, 5, 462),
     ],
 )
 def test_squares_at_every_contention(side: int, c: int, steps: int) -> None:
@@ -146,6 +154,8 @@ def test_squares_at_every_contention(side: int, c: int, steps: int) -> None:
         ("torus:16x16", 512),  # n³/8: sum of hops over links
         ("torus:8x8x8", 512),
         ("torus:15x15", 420),
+        ("torus:9x9", 90),  # the same for n = 4m+1: fields of 5 and 9 elements
+        ("torus:17x17", 612),
         ("torus:19x19", 855),  # n⁴/8; n(n²-1)/8
         ("mesh:8x8x8", 1024),
         ("mesh:4x4x4x4", 256),  # n^{d+1}/4
@@ -191,10 +201,8 @@ def rows(path: Path, kind: str) -> list[dict[str, str]]:
 
 
 def test_meshes_up_to_16_by_16(shared_golden: Path) -> None:
-    """All 136 shapes at their bound; 13 x 14 takes more effort, see the next test."""
+    """All 136 shapes at their bound."""
     for row in rows(shared_golden, "path"):
-        if (row["R"], row["C"]) == ("13", "14"):
-            continue
         problem, phases = compile_exchange(f"mesh:{row['R']}x{row['C']}")
         assert phases.offsets.size - 1 == box_of(problem).bound, row
 
@@ -202,21 +210,41 @@ def test_meshes_up_to_16_by_16(shared_golden: Path) -> None:
 @pytest.mark.parametrize(
     ("spec", "c", "effort", "phases"),
     [
-        ("mesh:13x14", 1, 4, 637),
+        ("mesh:5x7", 1, 1, 60),
         ("mesh:6x10", 2, 1, 75),
-        ("mesh:5x9", 3, 1, 44),
-        ("mesh:10x10", 4, 1, 99),
-        ("mesh:12x12", 5, 4, 143),
         ("mesh:5x6x7", 1, 1, 360),
         ("torus:7x10", 1, 1, 91),
         ("torus:3x10", 1, 1, 39),
     ],
 )
 def test_bounds_that_no_construction_meets(spec: str, c: int, effort: int, phases: int) -> None:
-    """By negotiation of orbits; with those of the text, 5 x 9, 6 x 10, 10 x 10 and 12 x 12."""
+    """By negotiation of orbits; 6 x 10 at c = 2 is one of the text's."""
     problem, _ = compile_exchange(spec, c, effort=0)
     assert box_of(problem).bound == phases
     assert count(spec, c, effort=effort) == phases
+
+
+@pytest.mark.parametrize(
+    ("spec", "c", "phases"),
+    [
+        # n(n²-1)/4 and n(n+1)²/4, n = 4m+1, without a search
+        ("mesh:13x14", 1, 637),
+        ("mesh:14x13", 1, 637),
+        ("mesh:17x18", 1, 1377),
+        ("mesh:25x25", 1, 3900),
+        # the port bound N - 1 at the contention of the larger side's quarter
+        ("mesh:5x9", 3, 44),
+        ("mesh:10x10", 4, 99),
+        ("mesh:12x12", 5, 143),
+        ("mesh:6x6x6", 2, 215),
+        ("torus:9x10", 2, 89),
+        ("torus:17x17", 2, 306),
+    ],
+)
+def test_constructions_at_the_bound(spec: str, c: int, phases: int) -> None:
+    problem, _ = compile_exchange(spec, c, effort=0)
+    assert box_of(problem).bound == phases
+    assert count(spec, c, effort=0) == phases
 
 
 def test_tori_up_to_8_by_16(shared_golden: Path) -> None:

@@ -207,10 +207,10 @@ def test_same_seed_same_phases_and_effort_never_loses() -> None:
 def test_the_name_of_the_construction() -> None:
     for spec, contention, effort, name in (
         ("mesh:8x8", 1, 1, "square 4m"),
-        ("mesh:5x5", 1, 0, "stored"),
+        ("mesh:5x5", 1, 0, "affine"),
         ("mesh:5x5", 2, 0, "translations"),
         ("torus:8x8,tie=plus", 1, 0, "torus, lines absorbed, mended"),
-        ("mesh:5x6", 1, 1, "product, searched"),
+        ("mesh:5x7", 1, 1, "product, searched"),
     ):
         box = box_of(problem(spec, contention))
         assert box.choose(effort=effort, seed=0).name == name

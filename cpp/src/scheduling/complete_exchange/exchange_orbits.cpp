@@ -196,14 +196,6 @@ Array<std::int32_t> OrbitPacking::negotiate(std::int32_t phases, std::int64_t wo
     return expand(negotiation.slot_of_messages(), share);
 }
 
-Array<std::int32_t> OrbitPacking::stored(View<const std::int32_t> place, std::int32_t phases) const {
-    Array<std::int32_t> slot(as_size(box_.messages()), -1);
-    const std::int32_t order = group_.order();
-    for (std::size_t orbit = 0; orbit < orbits(); ++orbit)
-        slot[orbit_[orbit * as_size(order) + as_size(place[orbit] % order)]] = place[orbit] / order;
-    return expand(slot, shares(phases));
-}
-
 // Slots of representatives, -1 of the others, as phases of all messages.
 Array<std::int32_t> OrbitPacking::expand(const Array<std::int32_t>& slot, const Array<std::int32_t>& share) const {
     Array<std::int32_t> first{0}, phase(slot.size());

@@ -186,7 +186,7 @@ Steps reorder_all(const ExchangeBox& box, const Array<Steps>& starts, std::uint6
 Steps fewest_phases(const ExchangeBox& box, const OrbitPacking& packing, std::int32_t most, std::int64_t work,
                     std::uint64_t seed) {
     Steps best;
-    for (std::int32_t low = box.bound, phases = low, step = 1; phases < most && !stop_asked();) {
+    for (std::int32_t low = box.bound, phases = low, step = 1; low < most && !stop_asked();) {
         if (Steps found = packing.negotiate(phases, work, seed); !found.empty()) {
             best = std::move(found);
             most = phases;
@@ -195,7 +195,7 @@ Steps fewest_phases(const ExchangeBox& box, const OrbitPacking& packing, std::in
             low = phases + 1;
             step *= 2;
         }
-        phases = best.empty() ? phases + step : (low + most) / 2;
+        phases = best.empty() ? std::min(phases + step, most - 1) : (low + most) / 2;
     }
     return best;
 }

@@ -1,4 +1,4 @@
-// Square meshes of side 4m+2 and 4m+3; those of side 4m have the closed form of `complete_exchange.hpp`.
+// Square meshes of side 4m+2 and 4m+3; for 4m see `complete_exchange.hpp`, for 4m+1 `exchange_affine.cpp`.
 //
 // Side n = 4m+2: an exact packing of the factors, n^3/4 steps at contention 1. New.
 // Problem: a factor of a path of n nodes (`exchange_families.hpp`) has m tiles and one vertex left out, which stays in

@@ -9,11 +9,12 @@ of them and the search that packs leftovers where none meets the bound are in th
 `cpp/src/scheduling/complete_exchange`; programs without Python call them there.
 Invariant: send 1, receive 1, link c in every phase, also where c is larger than any use of it.
 Guarantee: never more phases than the best construction.
-Bound: the larger of N - 1 and the largest load of a link over c. mesh n × n, 4 | n ⌈n³/4c⌉ for
-every c ≤ n/4: the bound; each rank's part in O(1) per step (`partner_at`) mesh n × n, other n the
-bound at c = 1 for n = 4m+2, 4m+3; at most (n+1)/n of it for n = 4m+1; n² at c = ⌈n/4⌉ mesh R × C
-the bound at c = 1 on nearly all rectangles mesh, d sides of 4m n^{d+1}/4c where c | m torus the
-bound for squares 4k, cubes 8k and many rectangles; otherwise see the files
+Bound: the larger of N - 1 and the largest load of a link over c. Met by constructions:
+mesh n × n, 4 | n: ⌈n³/4c⌉ for every c ≤ n/4; each rank's part in O(1) per step (`partner_at`);
+mesh n × n, other n: at c = 1, and c = m for n = 4m+1; of 4m+1 only where 2m+1 is a power of a
+prime, elsewhere (n+1)/n of it; mesh R × C: at c = 1 on all up to 24 × 24 but 5 × 7, and N - 1 for
+c > R/4 and C/4, sides up to 49; mesh, d sides of 4m: n^{d+1}/4c where c | m; torus: squares 4k
+and, where meshes are, 4k+1, cubes 8k and many rectangles; otherwise see the files.
 Complexity: O(messages) where a construction meets the bound; `effort` times a fixed budget more
 where not.
 When not to use it: any pattern but the complete exchange. On a graph, such as a box with dead nodes

@@ -233,7 +233,8 @@ ROWS: tuple[Method, ...] = (
         ordered=False,
         domain="complete exchange on a mesh or torus of any dimension, one rank on each node",
         guarantee=(
-            "⌈n³/4c⌉ phases on n × n meshes, 4 | n, c ≤ n/4: the bound; elsewhere the best found"
+            "the bound on n × n meshes, ⌈n³/4c⌉ phases for 4 | n, c ≤ n/4, and on those up to "
+            "24 × 24 at c = 1; elsewhere the best found"
         ),
         complexity=(
             "O(messages) by construction, a fixed number of sweeps more by search; O(messages)"

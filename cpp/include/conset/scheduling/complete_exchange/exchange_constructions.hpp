@@ -17,10 +17,10 @@ namespace conset {
 
 using ExchangeConstruction = Phases(const ExchangeBox&, Families&);
 
-ExchangeConstruction schedule_stored, schedule_product, schedule_square_4m2, schedule_square_4m3, schedule_torus,
+ExchangeConstruction schedule_affine, schedule_product, schedule_square_4m2, schedule_square_4m3, schedule_torus,
     schedule_torus_absorbed, schedule_torus_cube, schedule_torus_lines;
 
-bool applies_stored(const ExchangeBox& box);
+bool applies_affine(const ExchangeBox& box);
 
 // Consecutive steps of contention 1, merged as contention, senders and receivers allow.
 Phases merge_steps(const ExchangeBox& box, View<const std::int32_t> step);

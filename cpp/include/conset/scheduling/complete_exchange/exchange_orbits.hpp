@@ -42,9 +42,6 @@ public:
     // One try at so many phases, at most `work` prices read: the phase of every message, or nothing.
     Array<std::int32_t> negotiate(std::int32_t phases, std::int64_t work, std::uint64_t seed) const;
 
-    // The phase of every message from `slot * |G| + element` of every orbit: the element's message has the slot.
-    Array<std::int32_t> stored(View<const std::int32_t> place, std::int32_t phases) const;
-
 private:
     // Slots with |G| images each, and the orders of the subgroups of the slots after them.
     Array<std::int32_t> shares(std::int32_t phases) const;
