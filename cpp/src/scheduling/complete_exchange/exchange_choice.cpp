@@ -1,11 +1,14 @@
-// There is one construction here, translations: N - 1 phases, for links that carry so much that only ports count.
+// There is one construction here, translations: N - 1 phases, for links that are unlimited, or carry so much that only
+// ports count.
 // Idea: along each axis a complete exchange of a line in side - 1 permutations, and the one that stays; phase by phase
 // one vector of permutations, which is a permutation of the nodes.
-// Lines: permutation d moves by d modulo the side, which puts at most min(d, side - d) messages on a link in each
-// direction; where a link carries less, the permutations are negotiated (`exchange_orbits.hpp`).
+// Invariant: permutation d moves by d modulo the side and puts at most min(d, side - d) messages on a link in each
+// direction.
 // Guarantee: N - 1 phases, the port bound, where the contention is at least half of the largest side, rounded down.
-// Measured: also at floor(side / 4) + 1 on paths of 3 to 49 nodes, below which links count and not ports.
-// Complexity: O(messages), and the negotiation of a line, below a second.
+// Complexity: O(messages).
+// Lines: where a link carries less, and no construction meets that bound, a search negotiates the permutations of each
+// line (`exchange_orbits.hpp`), below a second. Measured: it finds them on paths of 3 to 49 nodes at contention
+// floor(side / 4) + 1, below which links count and not ports.
 // Reference: the linear exchange of Thakur, Choudhary, Fox (SHPCC 1994), GEN, with coordinates in place of node
 // numbers.
 #include "conset/scheduling/complete_exchange/exchange_choice.hpp"
@@ -38,44 +41,48 @@ std::int64_t line_contention(const ExchangeBox& box, std::int32_t axis) {
 bool moves(const ExchangeBox& box, std::int32_t axis) { return box.contention >= box.sides[axis] / 2; }
 
 bool applies_translations(const ExchangeBox& box) {
+    return std::all_of(box.axes.begin(), box.axes.end(), [&](std::int32_t axis) { return moves(box, axis); });
+}
+
+bool applies_lines(const ExchangeBox& box) {
     return std::all_of(box.axes.begin(), box.axes.end(), [&](std::int32_t axis) {
         const bool negotiable = box.network.tie() != Tie::checker && box.sides[axis] <= kLongestLine;
         return moves(box, axis) || (negotiable && line_contention(box, axis) <= box.contention);
     });
 }
 
-// The permutation of every message of a line but for those that stay, from 0; nothing where none were found.
+// The permutation of every message of a line, from 0, which does not stay; nothing where none were found.
 Array<std::int32_t> line_permutations(const ExchangeBox& box, std::int32_t axis) {
-    const std::int64_t least = line_contention(box, axis);
-    for (std::int64_t contention = least; contention <= std::min<std::int64_t>(least + 1, box.contention);
-         ++contention) {
+    const std::int64_t least = line_contention(box, axis), most = std::min<std::int64_t>(least + 1, box.contention);
+    Array<std::int32_t> found;
+    for (std::int64_t contention = least; contention <= most && found.empty(); ++contention) {
         const ExchangeBox line = line_of(box, axis, contention);
         const std::int64_t work = std::min(kLineWork * line.messages(), kMaxLineWork);
-        Array<std::int32_t> phase = OrbitPacking(line, symmetries(line, 2)[0]).negotiate(line.nodes() - 1, work, 0);
-        if (!phase.empty()) return phase;
+        found = OrbitPacking(line, symmetries(line, 2)[0]).negotiate(line.nodes() - 1, work, 0);
     }
-    return {};
+    return found;
 }
 
-Phases schedule_translations(const ExchangeBox& box, Families& families) {
+// Vectors of translations, and of negotiated permutations along axes whose links do not carry these; nothing where none
+// were found.
+Phases schedule_lines(const ExchangeBox& box) {
     Array<std::int32_t> step(as_size(box.messages()), -1);
     for (const std::int32_t axis : box.axes) {
         const std::int32_t side = box.sides[axis];
-        Array<std::int32_t> phase;
-        if (!moves(box, axis)) {
-            phase = line_permutations(box, axis);
-            if (phase.empty()) return schedule_product(box, families);
-        }
+        Array<std::int32_t> permutation;
+        if (!moves(box, axis) && (permutation = line_permutations(box, axis)).empty()) return {};
         for (std::int32_t message = 0; message < box.messages(); ++message) {
             const std::int32_t x = box.coordinate(box.source(message), axis),
                                y = box.coordinate(box.target(message), axis);
-            const std::int32_t moved =
-                phase.empty() || x == y ? modulo(y - x, side) : phase[x * (side - 1) + y - (y > x ? 1 : 0)] + 1;
-            step[message] += moved * box.strides[axis];
+            const bool shifted = permutation.empty() || x == y;
+            step[message] +=
+                box.strides[axis] * (shifted ? modulo(y - x, side) : permutation[x * (side - 1) + y - (y > x)] + 1);
         }
     }
     return group_phases(step);
 }
+
+Phases schedule_translations(const ExchangeBox& box, Families&) { return schedule_lines(box); }
 
 Phases schedule_square_4m(const ExchangeBox& box, Families&) {
     return SquareExchange(box.sides[0]).phases(std::min(box.contention, box.sides[0] / 4));
@@ -136,6 +143,8 @@ ExchangeChoice choose_exchange(const ExchangeBox& box, std::int32_t effort, std:
         }
         if (phases.count() <= box.bound) return std::move(tried.back());
     }
+    if (effort > 0 && applies_lines(box))
+        if (Phases found = schedule_lines(box); found.count() > 0) return {std::move(found), "lines, searched"};
     std::stable_sort(tried.begin(), tried.end(), [](const ExchangeChoice& one, const ExchangeChoice& other) {
         return one.phases.count() < other.phases.count();
     });

@@ -12,9 +12,10 @@ Guarantee: never more phases than the best construction.
 Bound: the larger of N - 1 and the largest load of a link over c. Met by constructions:
 mesh n × n, 4 | n: ⌈n³/4c⌉ for every c ≤ n/4; each rank's part in O(1) per step (`partner_at`);
 mesh n × n, other n: at c = 1, and c = m for n = 4m+1; of 4m+1 only where 2m+1 is a power of a
-prime, elsewhere (n+1)/n of it; mesh R × C: at c = 1 on all up to 24 × 24 but 5 × 7, and N - 1 for
-c > R/4 and C/4, sides up to 49; mesh, d sides of 4m: n^{d+1}/4c where c | m; torus: squares 4k
-and, where meshes are, 4k+1, cubes 8k and many rectangles; otherwise see the files.
+prime, elsewhere (n+1)/n of it; mesh R × C: at c = 1 on all up to 24 × 24 (5 × 7 by search), and
+N - 1 for c > R/4 and C/4, sides up to 49 (by a short search of lines); mesh, d sides of 4m:
+n^{d+1}/4c where c | m; torus: squares 4k and, where meshes are, 4k+1, cubes 8k and many rectangles;
+otherwise see the files.
 Complexity: O(messages) where a construction meets the bound; `effort` times a fixed budget more
 where not.
 When not to use it: any pattern but the complete exchange. On a graph, such as a box with dead nodes
@@ -108,25 +109,24 @@ def _chosen(box: _core.ExchangeBox, effort: int = 0, seed: int = 0) -> Phases:
 def _over_planes(problem: Problem, box: _core.ExchangeBox) -> Phases:
     """Phases of the construction for the room of all planes, where each is one of a plane for each.
 
-    That is where merging steps of a construction gives those phases. Elsewhere, or where they miss
-    the bound, the slots of a search where these are fewer.
+    That is where merging steps of a construction gives those phases. Else consecutive phases of one
+    plane, merged. Where these miss the bound, the slots of a search where these are fewer.
     """
-    wide = box_of(problem, problem.planes)
+    wide, found = box_of(problem, problem.planes), []
     inside, phase = np.empty((2, box.messages), np.int64)
-    for each, phase_of in ((box, inside), (wide, phase)):
-        one = _chosen(each)
-        phase_of[one.message] = np.repeat(np.arange(one.offsets.size - 1), np.diff(one.offsets))
-    part, at = np.unique(phase * box.messages + inside, return_inverse=True)
-    number = np.arange(part.size) - np.searchsorted(part // box.messages, part // box.messages)
-    found = None
-    if number.max() < problem.planes:
-        slot = phase * problem.planes + number[at]
-        found = _placed(problem, Phases.of(slot, planes=problem.planes))
-    if found is None or found.offsets.size - 1 > wide.bound:
+    one, all_planes = _chosen(box), _chosen(wide)
+    inside[one.message] = np.repeat(np.arange(one.offsets.size - 1), np.diff(one.offsets))
+    for each in (all_planes, box.merged(problem.planes)):
+        phase[each.message] = np.repeat(np.arange(each.offsets.size - 1), np.diff(each.offsets))
+        part, at = np.unique(phase * box.messages + inside, return_inverse=True)
+        number = np.arange(part.size) - np.searchsorted(part // box.messages, part // box.messages)
+        if number.max() < problem.planes:
+            slot = phase * problem.planes + number[at]
+            found.append(_placed(problem, Phases.of(slot, planes=problem.planes)))
+    if min(each.offsets.size for each in found) - 1 > wide.bound:
         search = replace(problem.search, effort=max(1, problem.search.effort))
-        searched = _searched(replace(problem, search=search))
-        found = min(found or searched, searched, key=lambda each: each.offsets.size)
-    return found
+        found.append(_searched(replace(problem, search=search)))
+    return min(found, key=lambda each: each.offsets.size)
 
 
 def _searched(problem: Problem) -> Phases:
