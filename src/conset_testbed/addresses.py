@@ -50,12 +50,6 @@ def management_address(endpoint: int) -> str:
     return _in_block(78, endpoint)
 
 
-def endpoint_of_management(text: str) -> int:
-    """The endpoint that has an address of the launcher's network."""
-    high, low = text.split(".")[2:]
-    return int(high) * _PER_BLOCK + int(low) - 1
-
-
 def _in_block(second: int, number: int) -> str:
     return f"10.{second}.{number // _PER_BLOCK}.{number % _PER_BLOCK + 1}"
 

@@ -289,11 +289,10 @@ def test_rates_and_sizes_in_both_spellings() -> None:
             parse_bits(wrong)
 
 
-def test_addresses_are_distinct_and_go_both_ways() -> None:
+def test_addresses_are_distinct() -> None:
     n = 600
     assert len({addresses.address(node, n) for node in range(900)}) == 900
-    for endpoint in (0, 249, 250, 599):
-        assert addresses.endpoint_of_management(addresses.management_address(endpoint)) == endpoint
+    assert len({addresses.management_address(endpoint) for endpoint in range(n)}) == n
     assert addresses.address(250, n) == "10.77.1.1"
     assert addresses.address(600, n) == "10.79.0.1"
 

@@ -128,17 +128,13 @@ def _nearest_unit(unit: str, known: tuple[str, ...]) -> str | None:
             stem.replace("bits", "bit").replace("bytes", "B").replace("byte", "B") + "/s"
         )
     for spelling in spellings:
-        for same in (str, _prefix_folded, str.lower):
+        # `gb/s` and `Gb/s` alike, `Gb/s` and `GB/s` not: bits stay bits
+        for same in (str, lambda unit: unit[:1].lower() + unit[1:], str.lower):
             for each in known:
                 if same(each) == same(spelling):
                     return each
     close = difflib.get_close_matches(spellings[-1], known, n=1, cutoff=0.7)
     return close[0] if close else None
-
-
-def _prefix_folded(unit: str) -> str:
-    """`gb/s` and `Gb/s` alike, `Gb/s` and `GB/s` not: bits stay bits."""
-    return unit[:1].lower() + unit[1:]
 
 
 def _without_unit(what: str, value: object, example: str) -> UsageError:

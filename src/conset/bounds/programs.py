@@ -159,7 +159,12 @@ def _blocks(program: Program, found: tuple[Bounds, ...]) -> Bounds:
         for each in program.schedules
     ]
     runs_s = sum(stage.repeat * alone_s[stage.schedule] for stage in program.stages)
-    contexts, most = max(_contexts(*pair) for pair in zip(program.schedules, found, strict=True))
+    contexts, most = max(
+        (bounds.phases, bounds.phases_witness)
+        if schedule.pattern.repeated_pair() is None
+        else (1, "messages of one pair may share a connection")
+        for schedule, bounds in zip(program.schedules, found, strict=True)
+    )
     costs = program.machine.costs_for(program.schedules[0].method)
     barriers = max(0, contexts - (not costs.first_barrier))
     switching_s = contexts * costs.setup_s + barriers * synchronization_s(program.machine, costs)
@@ -179,13 +184,6 @@ def _blocks(program: Program, found: tuple[Bounds, ...]) -> Bounds:
         _list(times, "load_sum_witness"),
         f"{THESE}, {times[0][1].load_sum_class}",
     )
-
-
-def _contexts(schedule: Schedule, bounds: Bounds) -> tuple[int, str]:
-    """(contexts that a schedule needs at least, why)."""
-    if schedule.pattern.repeated_pair() is None:
-        return bounds.phases, bounds.phases_witness
-    return 1, "messages of one pair may share a connection"
 
 
 def _list(times: list[tuple[int, Bounds]], name: str) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from conset.base import MACHINE_FILE, FlatValue, InputError, require_suffix, write_flat
-from conset.machine.costs import Costs, Steps
+from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.machine.network.routes import core_widths, next_links, stored_routes
 from conset.machine.network.routing import (
@@ -117,7 +117,7 @@ def _cost_entries(machine: Machine, costs: Costs) -> dict[str, FlatValue]:
         "exchange_syncs": ",".join(costs.exchange_syncs),
     }
     for name in ("send_overhead", "receive_overhead", "inject", "eject", "hop"):
-        seconds, up_to = astuple(_steps(costs, name))
+        seconds, up_to = astuple(getattr(costs, name))
         entries[f"{name}_up_to"], entries[f"{name}_s"] = (
             np.array(up_to, np.float64),
             np.array(seconds, np.float64),
@@ -148,7 +148,3 @@ def _cost_entries(machine: Machine, costs: Costs) -> dict[str, FlatValue]:
         "measured": int(costs.is_measured),
     }
     return entries | ({"startup": costs.startup_s} if costs.startup_s else {})
-
-
-def _steps(costs: Costs, name: str) -> Steps:
-    return getattr(costs, name)

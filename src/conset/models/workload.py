@@ -283,18 +283,13 @@ class Workload(ValueObject):
             name=f"{pattern.name} by {schedule.method}",
             method=schedule.method,
             packed=np.zeros(0, np.bool_) if schedule.packed is None else schedule.packed,
-            channels=_channels(schedule),
+            channels=_no_int32()  # there are no links between stops of a crossbar
+            if schedule.channels is None or schedule.machine.topology.kind == "crossbar"
+            else schedule.channels,
         )
 
     def __repr__(self) -> str:
         return f"Workload({self.name}, messages={self.messages}, phases={self.phases})"
-
-
-def _channels(schedule: Schedule) -> Ints32:
-    """The channels of every stop, where they are stated and there are links between stops."""
-    if schedule.channels is None or schedule.machine.topology.kind == "crossbar":
-        return _no_int32()
-    return schedule.channels
 
 
 def _dependences(schedule: Schedule) -> tuple[Ints, Ints32]:

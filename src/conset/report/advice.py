@@ -32,7 +32,15 @@ def advice_section(advice: Advice, rules: Sequence[Rule] = ()) -> Section:
             Fact("with", f"{each.name}: at least {format_time(each.least_s)}, {_load(each)}")
             for each in advice.others
         ),
-        *(Fact("tuning", _rule(rule)) for rule in rules),
+        *(
+            Fact(
+                "tuning",
+                f"from {format_size(rule.size)}: {rule.algorithm}"
+                + (f", {rule.in_flight} at once" if rule.in_flight else "")
+                + f", {format_time(rule.time_s)}",
+            )
+            for rule in rules
+        ),
         *(Fact("warning", line) for line in advice.machine.warnings),
     ]
     times = format_time(naive.time_s), format_time(best.time_s)
@@ -145,8 +153,3 @@ def _order_facts(advice: Advice) -> list[Fact]:
 def _load(network: WhatIf) -> str:
     count = count_of(network.messages, "message")
     return f"{network.cable}: {count}, {format_size(network.bytes)}"
-
-
-def _rule(rule: Rule) -> str:
-    how = f", {rule.in_flight} at once" if rule.in_flight else ""
-    return f"from {format_size(rule.size)}: {rule.algorithm}{how}, {format_time(rule.time_s)}"

@@ -442,16 +442,11 @@ class _SplitPlaces:
         largest = by_part[np.searchsorted(transfer, np.arange(size.size))]
         part[largest] += rest
         kept = part > 0
-        return regroup(_repeat(self._phases, transfer[kept], part[kept]), phase[kept])
-
-
-def _repeat(phases: Phases, transfer: Indices, part: Ints) -> Phases:
-    """Transfers `transfer[k]` of `phases`, with `part[k]` bytes and their routes.
-
-    In which phase is still open.
-    """
-    result = replace(phases, message=phases.message[transfer], parts=part, timetable=None)
-    return replace(result, **routes_of(phases, transfer))
+        transfer = transfer[kept]
+        result = replace(
+            self._phases, message=self._phases.message[transfer], parts=part[kept], timetable=None
+        )
+        return regroup(replace(result, **routes_of(self._phases, transfer)), phase[kept])
 
 
 def _limited_uses(

@@ -403,7 +403,8 @@ def sweep_load(
     """
     check_loads(low, high)
     held, broken = 0.0, None
-    for load in counted(_steps(low, high, points)):
+    steps = np.linspace(low, high, points if high > low else 1)
+    for load in counted([round(float(each), 12) for each in steps]):
         with progress(f"measuring load {load:.3g}"):
             saturated = sweep.measure(load).saturated
         if saturated and broken is None:
@@ -423,10 +424,6 @@ def check_loads(low: float, high: float) -> None:
             f"load {low:g}:{high:g}: must rise, above 0 and at most 1 flit per cycle and node",
             options=["load"],
         )
-
-
-def _steps(low: float, high: float, points: int) -> list[float]:
-    return [round(float(load), 12) for load in np.linspace(low, high, points if high > low else 1)]
 
 
 def _empty_network(traffic: Traffic, machine: Machine) -> tuple[float, float]:

@@ -127,7 +127,8 @@ def generate_fft(
     ranks = setting.ranks
     require(len(shape) == 3, "fft", "a shape of three axes", "x".join(map(str, shape)))
     require_bytes(float(prod(shape)) * word, "fft")
-    grid = sides or _square(ranks)
+    small = next(side for side in range(isqrt(ranks), 0, -1) if ranks % side == 0)
+    grid = sides or (small, ranks // small)
     given = "x".join(map(str, grid))
     require(
         len(grid) <= 2 and prod(grid) == ranks,
@@ -159,12 +160,6 @@ def generate_fft(
 
 def _ranges(numbers: int, parts: int) -> Ints:
     return np.diff(np.arange(parts + 1, dtype=np.int64) * numbers // parts)
-
-
-def _square(ranks: int) -> tuple[int, int]:
-    """The two factors of `ranks` nearest to each other, the smaller one first."""
-    small = next(side for side in range(isqrt(ranks), 0, -1) if ranks % side == 0)
-    return small, ranks // small
 
 
 def generate_alltoall(setting: Setting) -> Partners:

@@ -73,7 +73,8 @@ def read_time_independent(path: Path, options: ReadOptions) -> Pattern:
     for place, (word, action, *given) in rows:
         rank, state = int(word), states[int(word)]
         if action in MOVES:
-            _move(operations, state, rank, action, given if tagged else _tagged(given), place)
+            given = given if tagged else [*given[:1], "0", *given[1:]]
+            _move(operations, state, rank, action, given, place)
         elif action in ("wait", "waitall"):
             _wait(operations, state, rank, given if action == "wait" else None, place)
         elif action == "sendRecv":
@@ -102,10 +103,6 @@ def read_time_independent(path: Path, options: ReadOptions) -> Pattern:
     return operations.pattern(
         path, ranks, [f"without {count_of(count, what)}" for what, count in left.items()]
     )
-
-
-def _tagged(given: Sequence[str]) -> Sequence[str]:
-    return [*given[:1], "0", *given[1:]]
 
 
 def _number(given: Sequence[str], k: int, place: str) -> int:

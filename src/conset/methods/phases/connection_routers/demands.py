@@ -252,18 +252,14 @@ def _quickest(task: Task, asked: Floats) -> Floats:
         if wide_enough:  # which all are: the nearest is the quickest
             return ports + task.hops.astype(np.float64) * float(step[usable].max(initial=0.0))
     quick = np.full(asked.size, ports)
-    limited = task.leaves & np.isfinite(_times(task))
+    times = task.problem.max_latency
+    limited = task.leaves & np.isfinite(np.inf if times is None else times)
     for least in np.unique(asked[limited]).tolist():
         own = np.flatnonzero(limited & (asked == least))
         kept = np.flatnonzero(usable & (rates * ROUNDING >= least))
         sources, row = np.unique(task.source[own], return_inverse=True)
         quick[own] += _distances(task, kept, step, sources)[row.reshape(-1), task.target[own]]
     return quick
-
-
-def _times(task: Task) -> Floats:
-    times = task.problem.max_latency
-    return np.full(task.source.size, np.inf) if times is None else times
 
 
 def _distances(task: Task, links: Indices, step: Floats, sources: Ints32) -> Floats:

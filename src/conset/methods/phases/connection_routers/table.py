@@ -178,7 +178,8 @@ def route_sequential(task: Task, rounds: int | None = None) -> Routed:
             )
         if phases > task.source.size:
             lost = int(np.flatnonzero(router.phase() < 0)[0])
-            raise NoScheduleError(f"message {lost}: {_ends(task, lost)}: no route joins its ends")
+            ends = (task.topology.node_name(int(end[lost])) for end in (task.source, task.target))
+            raise NoScheduleError(f"message {lost}: {' → '.join(ends)}: no route joins its ends")
         supply = task.channels * task.topology.nodes
         if _core.stop_asked():
             phases *= 2  # an answer soon
@@ -280,11 +281,6 @@ def _demands(task: Task) -> _core.RouterDemands:
         hop=0.0 if task.topology.kind == "crossbar" else float(costs.hop.at(costs.flit_B)),
         flit=float(costs.flit_B),
     )
-
-
-def _ends(task: Task, message: int) -> str:
-    names = (task.topology.node_name(int(end[message])) for end in (task.source, task.target))
-    return " → ".join(names)
 
 
 @dataclass(frozen=True)
