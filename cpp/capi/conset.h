@@ -105,7 +105,7 @@ enum { CONSET_SEND = 0, CONSET_RECEIVE = 1 };
 typedef struct conset_connection_info {
     int peer, direction; /* CONSET_SEND, CONSET_RECEIVE */
     int order;           /* in which the schedule starts this rank's connections of the phase, from 0 on */
-    int id;              /* of its message in the pattern of the block, the same at both ends */
+    int id;              /* as the pattern of the block calls it, else its message's index; the same at both ends */
     int64_t bytes;       /* of the pattern's messages; more or fewer may be sent */
     double bandwidth;    /* least that is guaranteed [B/s]; infinite where nothing limits it */
     double latency;      /* most that is guaranteed [s] */

@@ -159,13 +159,14 @@ def test_programs_in_c_open_connections_and_hear_of_what_is_wrong(
         ),
     )
     source = np.repeat(np.arange(4), 2)
-    twice = Pattern.from_messages(source, (source + 1) % 4, [8000] * 8, 4, apart=True)
+    twice = Pattern.from_messages(source, (source + 1) % 4, [8000] * 8, 4, ids=70 - np.arange(8))
     schedule = compile_pattern(twice, machine, CompileOptions(method="naive"))
     write_plan_file(None, tmp_path / "twice.plan", connections=connection_entries(schedule))
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     files = [str(tmp_path / name) for name in ("connections", "x.plan", "twice.plan", "two.plan")]
     command = [*find_launcher(), "-n", "4", *files]
     assert program.stages[0].turns
+    assert make_plan(program).phases < program.phases  # some share a context
     steps = [
         f"{block} {repetition} {phase}\n"
         for block, stage in enumerate(program.stages)

@@ -79,7 +79,8 @@ def pattern_of(ranks: int, rng: Rng) -> Pattern:
             if {source[i], target[i]} & {source[j], target[j]}
         ]
         before = [pairs[k] for k in rng.integers(0, len(pairs), 3)] if pairs else None
-    return Pattern.from_messages(source, target, size, ranks, before=before)
+    ids = rng.permutation(2 * count)[:count] if rng.integers(4) == 0 else None
+    return Pattern.from_messages(source, target, size, ranks, before=before, ids=ids)
 
 
 def schedules(rng: Rng) -> Iterator[tuple[Document, Machine]]:
@@ -130,6 +131,7 @@ ARRAYS = (
     "target",
     "size",
     "before",
+    "ids",
     "placement",
     *TRANSFERS,
     "route_nodes",

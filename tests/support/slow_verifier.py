@@ -66,6 +66,9 @@ def check_pattern(d: Document, messages: list[tuple[int, int, int]]) -> None:
     for s, t, b in messages:
         hold(0 <= s < d.ranks and 0 <= t < d.ranks and s != t and b > 0, "pattern")
     hold(sum(b for _, _, b in messages) <= MAX_BYTES, "pattern")
+    ids = range(len(messages)) if d.ids is None else d.ids.tolist()
+    hold(len(set(ids)) == len(ids) == len(messages), "pattern")
+    hold(all(0 <= id < 2**31 for id in ids), "pattern")
     graph = TopologicalSorter[int]()
     for i, j in [] if d.before is None else d.before.tolist():
         hold(min(i, j) >= 0 and max(i, j) < len(messages), "pattern")

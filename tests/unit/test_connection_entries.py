@@ -38,6 +38,7 @@ def by_hand(program: Program) -> list[list[tuple[Any, ...]]]:
     begin = 0
     for schedule, promised in zip(program.schedules, program_guarantees(program), strict=True):
         source, target = schedule.pattern.source, schedule.pattern.target
+        ids = schedule.pattern.ids
         for p in range(schedule.phases):
             at = list(range(*schedule.phase(p).indices(schedule.transfers)))
             if schedule.timetable is not None:
@@ -47,7 +48,8 @@ def by_hand(program: Program) -> list[list[tuple[Any, ...]]]:
                 for k in at:
                     ends = int(source[schedule.message[k]]), int(target[schedule.message[k]])
                     if rank in ends:
-                        key = int(ends[0] == rank), sum(ends) - rank, int(schedule.message[k])
+                        id = int(schedule.message[k] if ids is None else ids[schedule.message[k]])
+                        key = int(ends[0] == rank), sum(ends) - rank, id
                         order.setdefault(key, []).append(k)
                 place = {pair: number for number, pair in enumerate(order)}
                 for pair in sorted(order):
@@ -81,8 +83,18 @@ def rows_of(entries: ConnectionEntries) -> list[list[tuple[Any, ...]]]:
     return [rows[a:b] for a, b in zip(entries.offsets[:-1], entries.offsets[1:], strict=True)]
 
 
+def with_ids(schedule: Schedule, *ids: int) -> Schedule:
+    return replace(schedule, pattern=replace(schedule.pattern, ids=np.array(ids)))
+
+
 @pytest.mark.parametrize(
-    "program", [program_of_blocks(), Program.of(split_schedule())], ids=["blocks", "split"]
+    "program",
+    [
+        program_of_blocks(),
+        Program.of(split_schedule()),
+        Program.of(with_ids(split_schedule(), 17, 3, 2**31 - 1, 0)),
+    ],
+    ids=["blocks", "split", "called by ids"],
 )
 def test_entries_are_those_of_a_count_by_hand(program: Program) -> None:
     entries = connection_entries(program)

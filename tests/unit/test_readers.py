@@ -313,8 +313,8 @@ def test_units_of_sizes(tmp_path: Path) -> None:
         ),
         ("source,target,bytes,count\n0,1,5,2\n", "the header must be source,target[,bytes]"),
         ("source,target,bytes,size\n0,1,5,2\n", "the header must be source,target[,bytes]"),
-        ("source,target,id\n0,1,7\n2,3,8\n0,1,7\n", "line 4: id = '7': "),
-        ("source,target,id\n0,1,7\n2,3,\n", "line 3: id = '': a name or number required"),
+        ("source,target,id\n0,1,7\n2,3,8\n0,1,7\n", "a.csv, line 2 has it too"),
+        ("source,target,id\n0,1,7\n2,3,\n", "line 3: id = '': a whole number required"),
         (",0,1\n1,5,6\n0,7,8\n", "labels of rows and of columns must agree"),
         (",2,1\n2,5,6\n1,7,8\n", "labels that are numbers must be 0, 1, 2 … in order"),
         ("source,target,bytes\n0,1,0.5\n", "must be whole bytes, is 0.5 B; unit U"),
@@ -335,7 +335,7 @@ def test_connections_of_one_pair(tmp_path: Path) -> None:
         "a.csv (1 message without an amount, 1 B each, 1 message of 0 B left out, "
         "2 messages added to others of the same pair)"
     )
-    text = "source,target,bytes,id\n" + rows.format(",x", ",y", ",z", ",a", ",b")
+    text = "source,target,bytes,id\n" + rows.format(",70", ",7", ",9", ",0", ",1")
     apart = read(tmp_path, "a.csv", text)
     assert messages(apart) == [(0, 1, 400), (0, 1, 800), (0, 1, 1)]
     assert "added" not in apart.name

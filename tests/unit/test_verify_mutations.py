@@ -467,6 +467,17 @@ def test_the_pattern_must_be_one(row: list[int]) -> None:
     assert set(rules) <= {"pattern", "part-size"}
 
 
+@pytest.mark.parametrize("ids", [[5, 0, 5], [5, -1, 4], [5, 0, 2**31], [5, 0], [5, 0, 4, 3]])
+def test_connections_have_numbers_of_their_own(ids: list[int]) -> None:
+    true = document(MESH, MESSAGES, PHASES)
+    assert verify(replace(true, ids=np.array([5, 0, 4])), machine=MESH).ok
+    found = verify(replace(true, ids=np.array(ids)), machine=MESH)
+    assert {*places(found)} == {("pattern", None, None)}
+    late = replace(true, ids=np.array([5, 0, 4]), transfer_size=true.transfer_size + 1)
+    texts = [each.text for each in verify(late, machine=MESH).violations]
+    assert any("of message 1, connection 0 (0 → 2, 20 B)" in text for text in texts)
+
+
 def test_stated_limits_may_not_be_looser_than_the_machine() -> None:
     hard = Limits(send=1, channels=12, duplex="exchange")
     machine = Machine("hard", MESH.topology, MESH.routing, limits=hard, limits_methods=("by-hand",))

@@ -99,6 +99,8 @@ void PlanReader::read_policy(RankPlan& plan) {
     // an executor has a step for each: as many as stand in the file
     require("phases", plan.phases, 0, kMostInt);
     require_entries("phase_transfers", plan.phases);
+    plan.executed = file_.has("executed") ? file_.integer("executed") : plan.phases;
+    require("executed", plan.executed, plan.phases, kMost);
     plan.in_flight = file_.integer("in_flight");
     require("in_flight", plan.in_flight, 0, kMost);
     const std::string sync = file_.text("sync");

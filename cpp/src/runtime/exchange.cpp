@@ -69,7 +69,7 @@ std::unique_ptr<Exchange<Handle>> Exchange<Handle>::of_plan(const MpiWorld<Handl
         State& state = *exchange->state_;
         MadeExchange<Handle>& made = state.now;
         made.buffers = buffers;
-        made.summary = {plan.phases, plan.sync, plan.every, plan.in_flight, "plan", 0};
+        made.summary = {plan.executed, plan.sync, plan.every, plan.in_flight, "plan", 0};
         Outcome own = before;
         if (own.fine()) own = outcome_of([&] { state.prepare(made, plan, items); });
         // where this rank runs decides how it waits

@@ -176,7 +176,7 @@ template <class Handle>
 Outcome Exchange<Handle>::State::make_compiled(MadeExchange<Handle>& made, const RankPlan& given) {
     const auto began = Clock::now();
     Outcome own = outcome_of([&] {
-        made.summary = {given.phases, given.sync, given.every, given.in_flight, "plan", 0};
+        made.summary = {given.executed, given.sync, given.every, given.in_flight, "plan", 0};
         if (!sources_known) learn_receives(made, receives_in(given));
         const RankPlan plan = make_own_plan(
             collectives.rank(), given, {made.sends, made.rows.sends, made.rows.own_send, made.send_type},

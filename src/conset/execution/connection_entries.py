@@ -15,7 +15,6 @@ Complexity: O(transfers log transfers) of the distinct schedules, however often 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain
@@ -63,7 +62,7 @@ class ConnectionEntries:
 
     Entries of rank r are `offsets[r] … offsets[r + 1] - 1`.
 
-    Entries of a rank are sorted by global phase, receives before sends, then by peer and message; a
+    Entries of a rank are sorted by global phase, receives before sends, then by peer and id; a
     connection has two, one at each of its ranks.
 
     Attributes:
@@ -79,7 +78,7 @@ class ConnectionEntries:
         phase: shape=(entries), int32: the global phase.
         peer: shape=(entries), int32: the rank at the other end.
         send: shape=(entries), uint8: 1 where this rank sends, 0 where it receives.
-        id: shape=(entries), int32: the message in the pattern, which identifies the connection.
+        id: shape=(entries), int32: what the pattern calls the connection, else its message's index.
         bytes: shape=(entries), int64 [B]: what the pattern sends through it in this phase.
         order: shape=(entries), int32: position in the posting order of the phase at this rank,
             from 0.
@@ -115,10 +114,16 @@ class ConnectionEntries:
         """Phases of all distinct schedules."""
         return int(self.phase_context.size)
 
+    @property
+    def executed(self) -> int:
+        """Phases that run, every one as often as its block."""
+        return int(self.repeat @ np.diff(self.schedule_phases)[self.block_schedule])
+
     def to_flat(self) -> dict[str, FlatValue]:
         """As in a plan file (`docs/flat-files.md`); the number of ranks is already there."""
         return {
             "blocks": len(self.names),
+            "executed": self.executed,
             "block_names": "\n".join(self.names),
             "block_repeat": self.repeat,
             "block_turns": self.turns,
@@ -177,29 +182,24 @@ def connection_entries(what: Program | Schedule) -> ConnectionEntries:
             "the program forwards messages: only programs of blocks, and schedules, are opened"
         )
     begins = np.cumsum([0, *(schedule.phases for schedule in program.schedules)], dtype=np.int64)
-    columns = zip(program.schedules, begins.tolist(), _promised(program), strict=False)
+    numbers = list(chain(*program.contexts))
+    # connections of all phases of a context count, where several share one
+    shared = len(set(numbers)) < len(numbers)
+    given = program_guarantees(program) if shared else map(guarantees, program.schedules)
+    columns = zip(program.schedules, begins.tolist(), given, strict=False)
     found = [_connections(schedule, begin, promised) for schedule, begin, promised in columns]
     joined = [np.concatenate(column) for column in zip(*found, strict=True)]
-    numbers: dict[int, int] = {}  # of contexts, as they are met
-    contexts = [numbers.setdefault(each, len(numbers)) for each in chain(*program.contexts)]
+    met = {each: k for k, each in enumerate(dict.fromkeys(numbers))}
     return ConnectionEntries(
         tuple(stage.name.replace("\n", " ") for stage in program.stages),
         np.array([stage.repeat for stage in program.stages], np.int64),
         np.array([stage.turns for stage in program.stages], np.uint8),
         np.array([stage.schedule for stage in program.stages], np.int32),
         begins,
-        np.array(contexts, np.int32),
+        np.array([met[each] for each in numbers], np.int32),
         _nodes(program),
         *_by_rank(program.ranks, *joined),
     )
-
-
-def _promised(program: Program) -> Sequence[Guarantees]:
-    """Of each schedule; connections of all phases of a context count, where several share one."""
-    numbers = list(chain(*program.contexts))
-    if len(set(numbers)) < len(numbers):
-        return program_guarantees(program)
-    return [guarantees(schedule) for schedule in program.schedules]
 
 
 def _nodes(program: Program) -> Ints32:
@@ -241,7 +241,8 @@ def _connections(schedule: Schedule, begin: int, promised: Guarantees) -> tuple[
         )
     phase, message = phase[at], message[at]
     ends = pattern.source[message], pattern.target[message]
-    return phase, *ends, message, size, start_s[order[at]], order[at], rates, times
+    id = message if pattern.ids is None else pattern.ids[message]
+    return phase, *ends, id, size, start_s[order[at]], order[at], rates, times
 
 
 def _by_rank(
@@ -249,7 +250,7 @@ def _by_rank(
     phase: Ints,
     source: Ints32,
     target: Ints32,
-    message: Ints32,
+    id: Ints32,
     size: Ints,
     start_s: Floats,
     first: Ints,
@@ -258,25 +259,25 @@ def _by_rank(
 ) -> tuple[Array, ...]:
     """Offsets by rank, then the entries of both ends.
 
-    Phase, peer, send, message, bytes, order, bandwidth, latency.
+    Phase, peer, send, id, bytes, order, bandwidth, latency.
     """
     rank, peer = np.concatenate((target, source)), np.concatenate((source, target))
     send = np.repeat(np.array([0, 1], np.uint8), phase.size)
     phase, first = np.tile(phase, 2), np.tile(first, 2)
-    start_s, message = np.tile(start_s, 2), np.tile(message, 2)
+    start_s, id = np.tile(start_s, 2), np.tile(id, 2)
     posted = np.lexsort((first, start_s, phase, rank))
     new = np.ones(posted.size, bool)
     new[1:] = (np.diff(rank[posted]) != 0) | (np.diff(phase[posted]) != 0)
     steps = np.arange(posted.size)
     position = np.empty(posted.size, np.int32)
     position[posted] = steps - np.maximum.accumulate(np.where(new, steps, 0))
-    sort = np.lexsort((message, peer, send, phase, rank))
+    sort = np.lexsort((id, peer, send, phase, rank))
     return (
         np.searchsorted(rank[sort], np.arange(ranks + 1)).astype(np.int64),
         phase[sort].astype(np.int32),
         peer[sort].astype(np.int32),
         send[sort],
-        message[sort].astype(np.int32),
+        id[sort].astype(np.int32),
         np.tile(size, 2)[sort],
         position[sort],
         np.tile(rate_Bps, 2)[sort],

@@ -200,7 +200,7 @@ class PhaseConnection:
         peer: the rank at the other end.
         direction: `send` or `receive`, of this rank.
         order: position in this rank's posting order of the phase, from 0.
-        id: of its message in the pattern of the block, the same at both ends.
+        id: as the pattern of the block calls it, else its message's index; the same at both ends.
         bytes: what the pattern sends through it in the phase [B].
         bandwidth_Bps: guaranteed at least [B/s]; infinite: no limit.
         latency_s: of an element, guaranteed at most [s].

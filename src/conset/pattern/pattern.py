@@ -33,7 +33,7 @@ class Pattern(ValueObject):
     Message `m` of rank `r` has `offsets[r] <= m < offsets[r + 1]`; `target[m]` receives `size[m]`
     bytes. Messages of a rank to itself never touch the network: only their sum `local_bytes` is
     kept. Two messages of one pair are two connections. Build one with `from_messages`, which drops
-    zeros and adds up duplicates unless asked; the constructor takes finished arrays and refuses
+    zeros and adds up duplicates without ids; the constructor takes finished arrays and refuses
     anything else.
 
     Attributes:
@@ -51,6 +51,8 @@ class Pattern(ValueObject):
             copying takes time (`docs/cost-model.md`).
         sent: of what a program was seen to send, how many messages had 0, 1, 2–3, 4–7 … bytes
             before they were added up; () elsewhere.
+        ids: shape=(messages), int32: distinct numbers from 0 on that their user calls the
+            connections by; None: their indices.
     """
 
     ranks: int
@@ -62,6 +64,7 @@ class Pattern(ValueObject):
     name: str = field(default="pattern", compare=False)
     packed: Bools | None = None
     sent: tuple[int, ...] = field(default=(), compare=False)
+    ids: Ints32 | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.ranks < 2**31:
@@ -91,6 +94,11 @@ class Pattern(ValueObject):
         if self.packed is not None:
             packed = _flags(self.packed, self.messages)
             set_(self, "packed", packed if packed.any() else None)
+        if self.ids is not None:
+            set_(self, "ids", frozen_ints(self.ids, np.int32, "ids"))
+            found = set(self.ids.tolist())
+            if not len(found) == self.ids.size == self.messages or min(found, default=0) < 0:
+                raise InputError(f"ids: {self.messages} distinct numbers of at least 0 required")
 
     def _check_messages(self) -> None:
         if self.messages == 0:
@@ -173,7 +181,7 @@ class Pattern(ValueObject):
         *,
         before: ArrayLike | None = None,
         packed: ArrayLike | None = None,
-        apart: bool = False,
+        ids: ArrayLike | None = None,
         name: str = "pattern",
     ) -> Pattern:
         """A pattern from a list of messages in any order.
@@ -196,7 +204,8 @@ class Pattern(ValueObject):
                 `before[p, 1]` starts.
             packed: shape=(k), bool: which messages are put together from several pieces; None:
                 none.
-            apart: whether duplicates stay apart, in the order of the list.
+            ids: shape=(k): of each, which then is a message of its own, after the duplicates before
+                it in the list; None: duplicates add up.
             name: for people.
 
         Raises:
@@ -216,7 +225,7 @@ class Pattern(ValueObject):
         order = kept[np.lexsort((dst[kept], src[kept]))]
         src, dst, num = src[order], dst[order], num[order]
         first = np.ones(order.size, bool)
-        first[1:] = apart | (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
+        first[1:] = (ids is not None) | (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
         if pairs is not None and pairs.size:
             position = np.full(own.size, -1, np.int64)
             position[order] = np.arange(order.size)
@@ -236,12 +245,10 @@ class Pattern(ValueObject):
         starts = np.flatnonzero(first)
         merged = np.add.reduceat(num, starts) if starts.size else num
         offsets = np.searchsorted(src[starts], np.arange(ranks + 1)).astype(np.int64)
-        if pairs is not None and not pairs.size:
-            pairs = None
-        ordered = None if pairs is None else pairs.astype(np.int32)
         if flags is not None:
             flags = np.logical_or.reduceat(flags[order], starts) if starts.size else None
-        return Pattern(ranks, offsets, dst[starts], merged, ordered, local, name, flags)
+        numbers = None if ids is None else frozen_ints(ids, np.int32, "ids")[order]
+        return Pattern(ranks, offsets, dst[starts], merged, pairs, local, name, flags, (), numbers)
 
     @staticmethod
     def from_matrix(matrix: Any, *, name: str = "pattern") -> Pattern:

@@ -492,7 +492,7 @@ def summarize_connections(entries: ConnectionEntries) -> dict[str, Any]:
     """
     return {
         "ranks": entries.ranks,
-        "phases": int(entries.repeat @ np.diff(entries.schedule_phases)[entries.block_schedule]),
+        "phases": entries.executed,
         "blocks": len(entries.names),
         "contexts": len(set(entries.phase_context.tolist())),
         "connections": int(entries.send.sum()),

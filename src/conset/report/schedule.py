@@ -214,7 +214,7 @@ def phase_text(schedule: Schedule, phase: int) -> str:
         nodes = [str(node) for node in routes.route(k)]
         nodes = nodes if len(nodes) <= NODES else [*nodes[: NODES - 3], "…", *nodes[-2:]]
         ends = f"{schedule.pattern.source[m]} → {schedule.pattern.target[m]}"
-        row = [str(m), ends, format_size(int(schedule.size[t])), " ".join(nodes)]
+        row = [_called(schedule, m), ends, format_size(int(schedule.size[t])), " ".join(nodes)]
         if timetable is not None:
             row.insert(3, "{:.4g} … {:.4g} us".format(*(timetable[t] * 1e6)))
         rows.append(row)
@@ -372,7 +372,8 @@ def linkage_text(schedule: Schedule, node: int | None, contexts: Contexts = None
                 str(table.channel[k]),
                 "gate" if start == GATE else f"node {start}",
                 "gate" if end == GATE else f"node {end}, channel {table.next_channel[k]}",
-                f"{message}: rank {pattern.source[message]} → {pattern.target[message]}",
+                f"{_called(schedule, message)}: rank {pattern.source[message]} → "
+                f"{pattern.target[message]}",
             ]
         )
     where = "all nodes" if node is None else escape(topology.node_name(node))
@@ -420,7 +421,7 @@ def guarantee_rows(
         m = int(schedule.message[k])
         row = [
             *_place(int(schedule.phase_of[k]), contexts),
-            str(m),
+            _called(schedule, m),
             f"{schedule.pattern.source[m]} → {schedule.pattern.target[m]}",
             finite(float(given.bandwidth_Bps[k]), format_rate),
         ]
@@ -433,6 +434,11 @@ def guarantee_rows(
     asked_rate, asked_time = (["asked for"] * (asked is not None) for asked in (rates, times))
     columns = [*_place_names(contexts), "message", "ranks", "bandwidth", *asked_rate]
     return [*columns, "latency at most", *asked_time], rows
+
+
+def _called(schedule: Schedule, message: int) -> str:
+    ids = schedule.pattern.ids
+    return str(message) if ids is None else f"{message} (id {ids[message]})"
 
 
 def _place(phase: int, contexts: Contexts) -> list[str]:
@@ -534,9 +540,11 @@ def guarantees_object(schedule: Schedule, given: Guarantees) -> list[dict[str, A
     def or_null(values: Floats) -> list[float | None]:
         return [value if np.isfinite(value) else None for value in values.tolist()]
 
+    ids = schedule.pattern.ids
     columns: dict[str, list[Any]] = {
         "phase": schedule.phase_of.tolist(),
         "message": schedule.message.tolist(),
+        **({} if ids is None else {"id": ids[schedule.message].tolist()}),
         "bandwidth_Bps": or_null(given.bandwidth_Bps),
         "latency_s": given.latency_s.tolist(),
     }

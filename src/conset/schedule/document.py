@@ -73,6 +73,7 @@ class Document:
         pattern_name: what the pattern was made from, for people.
         packed: the messages that are put together from several pieces and taken apart, rising; or
             None.
+        ids: shape=(messages): what connections are called by, or None: by their indices.
         modelled: `model`, and by it the times of the schedule and of its baselines [s]; or None.
     """
 
@@ -105,6 +106,7 @@ class Document:
     max_latency_s: float | list[float | None] | None = None
     pattern_name: str = "pattern"
     packed: IntArray | None = None
+    ids: IntArray | None = None
     modelled: Mapping[str, Any] | None = None
 
     @property
@@ -266,6 +268,7 @@ def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
         max_latency_s=_demanded(schedule.max_latency_s),
         pattern_name=final_name(pattern.name),
         packed=None if pattern.packed is None else np.flatnonzero(pattern.packed),
+        ids=pattern.ids,
         modelled=schedule.modelled,
     )
 

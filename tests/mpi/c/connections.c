@@ -254,7 +254,7 @@ static void check_twice(const char* path) {
     CHECK_CODE(conset_connection_by_id(program, 0, &one), CONSET_ERR_STATE);
     CHECK_CODE(conset_phase_connections(program, 0, 0, &count, info), CONSET_SUCCESS);
     CHECK(count == 4 && info[0].direction == CONSET_RECEIVE && info[1].id == info[0].id + 1);
-    CHECK(info[2].id == 2 * rank && info[3].id == 2 * rank + 1);
+    CHECK(info[2].id == 69 - 2 * rank && info[3].id == 70 - 2 * rank);
     CHECK_CODE(conset_instantiate(program, 0, 0), CONSET_SUCCESS);
     for (k = 0; k < 4; ++k) CHECK_CODE(conset_connection_by_id(program, info[k].id, &end[k]), CONSET_SUCCESS);
     CHECK(end[2] != end[3]);
@@ -312,13 +312,30 @@ static void check_step(conset_program* program, conset_step step) {
     }
 }
 
+/* An exchange of the program counts what a walk meets, though phases that share a context are one of its plan. */
+static void check_count(const char* path, int steps) {
+    conset_plan* plan = NULL;
+    conset_exchange* exchange = NULL;
+    conset_info info;
+    int64_t bytes[2] = {0, 0};
+    char from[1 << 16], to[1 << 16];
+    CHECK_CODE(conset_plan_read(path, MPI_COMM_WORLD, &plan), CONSET_SUCCESS);
+    CHECK_CODE(conset_plan_buffers(plan, bytes, bytes + 1), CONSET_SUCCESS);
+    CHECK(bytes[0] <= (int64_t)sizeof from && bytes[1] <= (int64_t)sizeof to);
+    CHECK_CODE(conset_exchange_init(plan, from, to, &exchange), CONSET_SUCCESS);
+    CHECK_CODE(conset_exchange_info(exchange, &info), CONSET_SUCCESS);
+    CHECK(info.phases == steps);
+    CHECK_CODE(conset_free(&exchange), CONSET_SUCCESS);
+    CHECK_CODE(conset_plan_free(&plan), CONSET_SUCCESS);
+}
+
 /* A program from its first step to its last, and its blocks by name. */
 static void check_walk(const char* path) {
     const conset_step before = CONSET_NO_STEP;
     conset_program* program = NULL;
     conset_step step = CONSET_NO_STEP, wrong_step = CONSET_NO_STEP;
     conset_block_info info;
-    int block = -1;
+    int block = -1, steps = 0;
     CHECK_CODE(conset_program_open(path, MPI_COMM_WORLD, &program), CONSET_SUCCESS);
     CHECK_CODE(conset_program_timeout(program, 60), CONSET_SUCCESS);
     CHECK_CODE(conset_program_find(program, "second", &block), CONSET_SUCCESS);
@@ -335,6 +352,7 @@ static void check_walk(const char* path) {
         if (step.block < 0) break;
         if (rank == 0) printf("%d %d %d\n", step.block, (int)step.repetition, step.phase);
         check_step(program, step);
+        ++steps;
     }
     CHECK(step.block == before.block && step.phase == before.phase && step.repetition == before.repetition);
     wrong_step.block = 99;
@@ -345,6 +363,7 @@ static void check_walk(const char* path) {
     check_said("repetition");
     CHECK(wrong_step.block == 0);
     CHECK_CODE(conset_program_close(&program), CONSET_SUCCESS);
+    check_count(path, steps);
 }
 
 int main(int argc, char** argv) {

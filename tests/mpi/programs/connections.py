@@ -507,7 +507,7 @@ def twice(comm: MPI.Intracomm) -> None:
     rank, ahead = comm.rank, (comm.rank + 1) % RANKS
     source = np.repeat(np.arange(RANKS), 2)
     pattern = conset.Pattern.from_messages(
-        source, (source + 1) % RANKS, [80, 160] * RANKS, RANKS, apart=True
+        source, (source + 1) % RANKS, [80, 160] * RANKS, RANKS, ids=20 + np.arange(2 * RANKS)
     )
     message = np.arange(2 * RANKS, dtype=np.int32)
     phases = np.array([0, 2 * RANKS])
@@ -522,7 +522,7 @@ def twice(comm: MPI.Intracomm) -> None:
         ends = {row.id: program.connection(id=row.id) for row in rows}
         sends = [row.id for row in rows if row.direction == "send"]
         receives = [row.id for row in rows if row.direction == "receive"]
-        require(sends == [2 * rank, 2 * rank + 1], str(sends))
+        require(sends == [20 + 2 * rank, 21 + 2 * rank], str(sends))
         for k in range(600):  # more than the credits of either hold
             for id in sends:
                 ends[id].send_elements(np.array([1000.0 * id + k]))

@@ -1,8 +1,8 @@
 // A program's connections as one rank sees them: its blocks, their phases, and which connections each phase holds.
 //
 // A block runs a schedule; the phases of all distinct schedules are numbered one after the other (global phases).
-// Phases of one context share their open connections. There is one connection for each message in a phase; a message's
-// index in the pattern of its schedule is the identifier.
+// Phases of one context share their open connections. There is one connection for each message in a phase; what the
+// pattern of its schedule calls it, else the message's index, is the identifier.
 #pragma once
 
 #include <cstdint>

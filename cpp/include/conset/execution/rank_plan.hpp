@@ -66,6 +66,7 @@ struct RankPlan {
     RankNeeds signals;              // of receives
     Array<std::uint8_t> signalled;  // by send, nonzero: its target has needs for it; empty: none
     RankOwnCopies own;
+    std::int64_t executed = 0;  // phases as its program counts them: a plan has one of those that nothing separates
     bool operator==(const RankPlan&) const = default;
 };
 

@@ -53,8 +53,8 @@ def read_csv(path: Path, options: ReadOptions) -> Pattern:
     Sizes are bytes, or count the unit of `options`, of the header (`size [KiB]`) or of their own
     (`4KiB`); what is then a part of a byte is rounded. `after` contains the entries, counted from 0
     and separated by `;`, that must end before this one starts. Rows of one pair add up, unless a
-    column `id` tells them apart. A connection without an amount has no column or an empty word for
-    it, and counts 1 byte.
+    column `id` has a number for each connection. One without an amount has no column or an empty
+    word for it, and counts 1 byte.
 
     Raises:
         InputError: no text, neither a list nor a square matrix, or both; labels that contradict
@@ -217,6 +217,7 @@ def _read_list(path: Path, columns: list[str], rows: list[Row], options: ReadOpt
     at = {column: k for k, column in enumerate(columns)}
     entries: list[tuple[int, int, int]] = []
     numbers: list[int] = []
+    ids: list[int] = []
     before: list[tuple[int, int]] = []
     rounded = unknown = 0
     for number, fields in rows:
@@ -239,6 +240,7 @@ def _read_list(path: Path, columns: list[str], rows: list[Row], options: ReadOpt
             for word in re.split(r"[;\s]+", after)
             if word
         )
+        ids += [_rank(fields[at["id"]], "id", place)] if "id" in at else []
         numbers.append(number)
     table = np.array(entries, np.int64).reshape(-1, 3)
     return pattern_from_list(
@@ -251,5 +253,5 @@ def _read_list(path: Path, columns: list[str], rows: list[Row], options: ReadOpt
         options.ranks,
         rounded=rounded,
         notes=[f"{count_of(unknown, 'message')} without an amount, 1 B each"] if unknown else [],
-        ids=[fields[at["id"]] for _, fields in rows] if "id" in at else None,
+        ids=np.array(ids, np.int64) if "id" in at else None,
     )

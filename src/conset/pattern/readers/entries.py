@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from conset.base import MAX_SIZE_B, Array, InputError, Ints, UsageError, count_of, shortened
+from conset.base import MAX_SIZE_B, Array, InputError, Ints, UsageError, count_of
 from conset.pattern.pattern import Pattern, find_cycle, whole_bytes
 
 T = TypeVar("T")
@@ -160,7 +160,7 @@ def pattern_from_list(
     *,
     rounded: int = 0,
     notes: Sequence[str] = (),
-    ids: Sequence[str] | None = None,
+    ids: Ints | None = None,
 ) -> Pattern:
     """Return the pattern of a list of messages: entry k goes from `source[k]` to `target[k]`.
 
@@ -176,12 +176,12 @@ def pattern_from_list(
         ranks: number of ranks; None: 1 + the largest named.
         rounded: how many sizes were rounded.
         notes: what of the file is left out, for the name.
-        ids: a name for each entry, which then is a message of its own; None: entries of a pair are
-            added up, except those in `before`.
+        ids: shape=(entries): a number for each entry, which then is a message of its own; None:
+            entries of a pair are added up, except those in `before`.
 
     Raises:
-        InputError: a rank out of range, an id that is empty or there twice, or an order that names
-            no message, joins messages without a common rank, or is cyclic.
+        InputError: a rank out of range, an id below 0 or that is there twice, or an order that
+            names no message, joins messages without a common rank, or is cyclic.
     """
     named = int(max(source.max(), target.max())) + 1 if source.size else 1
     where = str(path)
@@ -194,17 +194,15 @@ def pattern_from_list(
                 f"{place(k)}: {what} = {rank[k]}: must be a rank from 0 to {known - 1}"
             )
     _check_order(before, source, target, size, place, where)
-    known_ids: dict[str, int] = {}
-    for k, id in enumerate(ids or ()):
-        if not id or known_ids.setdefault(id, k) != k:
-            rule = f"{place(known_ids[id])} has it too" if id else "a name or number required"
-            raise InputError(f"{place(k)}: id = '{shortened(id)}': {rule}")
+    known_ids: dict[int, int] = {}
+    for k, id in enumerate([] if ids is None else ids.tolist()):
+        if not 0 <= id < 2**31 or known_ids.setdefault(id, k) != k:
+            twice = id in known_ids and f"{place(known_ids[id])} has it too"
+            raise InputError(f"{place(k)}: id = {id}: {twice or 'must be from 0 to 2^31 - 1'}")
     pairs = np.array(before, np.int64).reshape(-1, 2) if before else None
     pattern = located(
         where,
-        lambda: Pattern.from_messages(
-            source, target, size, known, before=pairs, apart=ids is not None
-        ),
+        lambda: Pattern.from_messages(source, target, size, known, before=pairs, ids=ids),
     )
     sent = source != target
     empty = int((sent & (size == 0)).sum())

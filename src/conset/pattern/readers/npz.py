@@ -58,9 +58,7 @@ def read_npz(path: Path, options: ReadOptions) -> Pattern:
             "entries: must agree"
         )
     before = _order(path, arrays, source.size)
-    ids = None
-    if "id" in arrays:
-        ids = [*map(str, _each(path, arrays, "id", source.size).tolist())]
+    ids = _each(path, arrays, "id", source.size) if "id" in arrays else None
     ranks = options.ranks
     if "ranks" in arrays:
         stated = _integers(path, arrays, "ranks")

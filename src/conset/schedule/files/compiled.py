@@ -178,12 +178,14 @@ def pattern_of(
             f"{document.ranks - 1}"
         )
     target, size, index = document.target, document.size, None
+    ids = getattr(document, "ids", None)
     if np.any(np.diff(source) < 0):
         order = np.argsort(source, kind="stable")
         index = np.empty(order.size, np.int32)
         index[order] = np.arange(order.size, dtype=np.int32)
         target, size = target[order], size[order]
         before = None if before is None else index[before]
+        ids = ids if ids is None or ids.size != order.size else ids[order]
     if size.size and (size == size[0]).all():
         size = np.broadcast_to(size[0], size.shape)
     offsets = np.concatenate(
@@ -193,7 +195,10 @@ def pattern_of(
     pairs = _whole(before, np.int32, "before")
     packed = _packed_of(document, index)
     name = document.pattern_name if isinstance(document, Document) else document.name
-    return Pattern(document.ranks, offsets, *checked, before=pairs, name=name, packed=packed), index
+    pattern = Pattern(
+        document.ranks, offsets, *checked, before=pairs, name=name, packed=packed, ids=ids
+    )
+    return pattern, index
 
 
 def _packed_of(document: Document | MessagesDocument, index: Ints32 | None) -> Bools | None:
@@ -378,7 +383,7 @@ def _of_bundles(schedule: Schedule, bundles: Bundles) -> Schedule:
         rates, times = (None if demands is None else demands[order] for demands in (rates, times))
         packed = None if pattern.packed is None else pattern.packed[order]
         pattern = replace(
-            pattern, target=pattern.target[order], size=pattern.size[order], packed=packed
+            pattern, target=pattern.target[order], size=pattern.size[order], packed=packed, ids=None
         )
     if pattern.packed is None and pattern.messages == bundles.bundles:
         pattern = replace(pattern, packed=bundles.pattern.packed)

@@ -98,6 +98,7 @@ _ALWAYS = (
 _SOMETIMES = (
     "before",
     "packed",
+    "ids",
     "placement",
     "route_offsets",
     "route_nodes",
@@ -119,8 +120,9 @@ def iter_json(d: Document) -> Iterator[str]:
         if d.before is None
         else "".join(("[", *_lines((d.before[:, 0], d.before[:, 1])), "]"))
     )
-    if d.packed is not None:
-        yield f',\n"packed": {json_text(d.packed.tolist())}'
+    for name in ("packed", "ids"):
+        if (values := getattr(d, name)) is not None:
+            yield f',\n"{name}": {json_text(values.tolist())}'
     yield '},\n"placement": ' + ("null" if d.placement is None else json_text(d.placement.tolist()))
     yield ',\n"phases": ['
     yield from _phases(
@@ -267,6 +269,7 @@ def document_of_object(found: Any) -> Document:
         channels=None if channels is None else channels[1],
         pattern_name=pattern.name,
         packed=None if pattern.packed is None else arrays.ints(pattern.packed, "pattern.packed"),
+        ids=None if pattern.ids is None else arrays.ints(pattern.ids, "pattern.ids"),
         **head.optional(),
     )
 

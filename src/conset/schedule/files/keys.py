@@ -400,7 +400,7 @@ OPTIONAL = ("in_flight", "posting", "min_bandwidth_Bps", "max_latency_s", "model
 class PatternTable(Table):
     """A pattern: messages `[source, target, bytes]`; pairs of them, the first before the second.
 
-    Which are packed.
+    Which are packed, and what connections are called by.
     """
 
     ranks: Ranks
@@ -408,6 +408,7 @@ class PatternTable(Table):
     messages: Annotated[Any, WithJsonSchema(_rows("integer", "integer", "integer"))]
     before: Annotated[Any, WithJsonSchema(_or_null(_rows("integer", "integer")))]
     packed: Annotated[Any, WithJsonSchema(_or_null(_INTEGERS))] = None
+    ids: Annotated[Any, WithJsonSchema(_or_null(_INTEGERS))] = None
 
 
 class ScheduleFile(ScheduleHead):
@@ -455,6 +456,7 @@ class ScheduleEntries(Table):
     transfer_message: StoredInts
     before: StoredPairs = None
     packed: StoredInts = None
+    ids: StoredInts = None
     placement: StoredInts = None
     route_offsets: StoredInts = None
     route_nodes: StoredInts = None
@@ -479,11 +481,12 @@ Null = Annotated[
 class MessagesTable(PatternTable):
     """What a program that forwards delivers, as the pattern of a schedule.
 
-    Without an order, nothing packed.
+    Without an order, nothing packed; connections are not opened.
     """
 
     before: Null
     packed: Null = None
+    ids: Null = None
 
 
 _PART: Schema = {

@@ -56,11 +56,14 @@ def check_pattern(document: Document) -> list[Violation]:
         else []
     )
     found += [*_check_order_pairs(document), *_check_cycle(document), *_check_packed(document)]
+    found += _check_ids(document)
     return [Violation(None, None, "pattern", text) for text in found]
 
 
-def _ends(document: Document, m: int) -> str:
-    return f"message {m} ({document.source[m]} → {document.target[m]})"
+def _ends(document: Document, m: int, size: str = "") -> str:
+    ids = document.ids
+    called = f", connection {ids[m]}" if ids is not None and m < ids.size else ""
+    return f"message {m}{called} ({document.source[m]} → {document.target[m]}{size})"
 
 
 def sound_pairs(document: Document) -> Bools:
@@ -114,6 +117,18 @@ def _check_packed(document: Document) -> Iterator[str]:
     outside = (document.packed < 0) | (document.packed >= document.source.size)
     for k in np.flatnonzero(outside).tolist():
         yield f"packed[{k}] = {document.packed[k]}: messages are 0 to {document.source.size - 1}"
+
+
+def _check_ids(document: Document) -> Iterator[str]:
+    """Whether every connection has a number of its own."""
+    ids, messages = document.ids, document.source.size
+    if ids is None:
+        return
+    if ids.size != messages:
+        yield f"ids: one for each of {messages} messages required, given {ids.size}"
+    _, place, count = np.unique(ids, return_inverse=True, return_counts=True)
+    for k in np.flatnonzero((ids < 0) | (ids >= 2**31) | (count[place] > 1)).tolist():
+        yield f"ids[{k}] = {ids[k]}: distinct numbers from 0 to 2^31 - 1 required"
 
 
 def _entangled(pairs: IntArray, messages: int) -> IntArray:
@@ -179,7 +194,7 @@ def _counts(message: Ints | Ints32, known: Bools | None, messages: int) -> Ints:
 
 
 def _message(document: Document, m: int) -> str:
-    return f"message {m} ({document.source[m]} → {document.target[m]}, {document.size[m]} B)"
+    return _ends(document, m, f", {document.size[m]} B")
 
 
 def _check_rows(traffic: Traffic, ids: Ints, seen: Ints | None) -> Iterator[Violation]:
