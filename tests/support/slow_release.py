@@ -440,11 +440,12 @@ class Release:
 
     def path_is_there(self, m: int) -> None:
         """The end of step 4: a receive is asked for."""
-        if self.take_receive(m):
+        eager = self.costs.eager_B is not None and self.size[m] <= self.costs.eager_B
+        if not (eager and self.finds_nothing(m)) and self.take_receive(m):
             self.go_on(m)
             return
         self.at_end.add(m)
-        if self.costs.eager_B is not None and self.size[m] <= self.costs.eager_B:
+        if eager:
             self.room_queue[self.receiver[m]].append(m)
             self.fill_room(self.receiver[m])
 
@@ -469,7 +470,7 @@ class Release:
         self.advance(self.sender[m])  # its slot is free: before its receiver works
         if m in self.buffering:
             self.buffered.add(m)
-            if m in self.has_receive:
+            if m in self.has_receive or (self.finds_nothing(m) and self.take_receive(m)):
                 self.receive(m, "received")
         elif self.costs.receive == "after" or not self.leaves[m]:
             self.receive(m, "received")
@@ -486,7 +487,7 @@ class Release:
 
     def receive_now(self, m: int, what: str) -> None:
         cost = self.costs.receive_overhead.at(self.size[m]) + self.packing(m)
-        if m in self.buffering or self.finds_nothing(m):
+        if m in self.buffering or (self.costs.eager_B is None and self.finds_nothing(m)):
             cost += self.size[m] / self.costs.copy_Bps
         end = self.receive_on(self.receiver[m], cost)
         if what == "stream":
@@ -495,7 +496,7 @@ class Release:
             self.at(end + self.chance[m], RECEIVED, m)
 
     def finds_nothing(self, m: int) -> bool:
-        """Under `detect` no receive is posted, and what may go without one is copied."""
+        """Under `detect` no receive is posted, and what may go without one is taken in."""
         eager = self.costs.eager_B
         free = self.leaves[m] and (eager is None or self.size[m] <= eager)
         return self.sync.kind == "detect" and free

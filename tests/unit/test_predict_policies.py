@@ -151,6 +151,32 @@ def test_a_detected_message_is_copied_by_its_receiver(
         assert conset.simulate(narrow, sync="detect").time_s == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(("buffers", "time_s"), [(12.0, 4 + 3 * 3), (4.0, 3 * (4 + 3))])
+def test_a_full_buffer_holds_up_what_is_detected(buffers: float, time_s: float) -> None:
+    """Three messages of 4 s to one rank that takes 3 s on each; where one fills the buffer, the
+    bytes of the next flow once it is copied."""
+    machine = machine_of(
+        Topology.crossbar(4), port_out_Bps=1.0, receive_overhead=Steps((1.0,)), copy_Bps=2.0
+    )
+    machine = replace(machine, costs=replace(machine.costs, eager_B=4.0, buffers_B=buffers))
+    schedule = schedule_of(machine, [[(0, 3, 4), (1, 3, 4), (2, 3, 4)]])
+    assert predict(schedule, sync="detect").time_s == 4 + 3 * 3
+    assert conset.simulate(schedule, sync="detect").time_s == pytest.approx(time_s)
+
+
+def test_an_ordered_chain_is_copied_at_every_rank() -> None:
+    machine = machine_of(
+        Topology.crossbar(4), port_out_Bps=1.0, receive_overhead=Steps((1.0,)), copy_Bps=2.0
+    )
+    schedule = schedule_of(machine, [[(0, 1, 4), (1, 2, 2), (2, 3, 8)]])
+    pattern = replace(schedule.pattern, before=np.array([[0, 1], [1, 2]]))
+    schedule = replace(schedule, pattern=pattern)
+    for sync, copied in (("none", 0), ("detect", (4 + 2 + 8) / 2)):
+        expected = 4 + 2 + 8 + 3 * 1 + copied
+        assert predict(schedule, sync=sync).time_s == pytest.approx(expected)
+        assert conset.simulate(schedule, sync=sync).time_s == pytest.approx(expected)
+
+
 def half_duplex() -> Machine:
     """In the image of the iPSC/860.
 

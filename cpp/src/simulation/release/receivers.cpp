@@ -38,7 +38,7 @@ void Release<Time>::open_receivers() {
 template <class Time>
 void Release<Time>::arrived(std::int32_t m, Time now) {
     now_ = now;
-    if (marks_.empty() || has_receive(m)) {
+    if (marks_.empty() || (!detects(m) && has_receive(m))) {
         if (execution_.receive_before) {
             receive(m, kStreams);
         } else {
@@ -47,7 +47,7 @@ void Release<Time>::arrived(std::int32_t m, Time now) {
         return;
     }
     marks_[m] |= kAtEnd;
-    if (!has_protocol() || static_cast<double>(messages_.bytes[m]) > execution_.eager) return;
+    if (!is_eager(m)) return;
     receivers_[messages_.receiver[m]].queue.push(m);
     fill_room(messages_.receiver[m]);
 }
@@ -134,7 +134,7 @@ void Release<Time>::free_receive(std::int32_t rank) {
 
 template <class Time>
 bool Release<Time>::needs_request(std::int32_t m) const {
-    if (!has_protocol() || !leaves(m) || static_cast<double>(messages_.bytes[m]) <= execution_.eager) return false;
+    if (!has_protocol() || !leaves(m) || is_eager(m)) return false;
     return execution_.policy != Policy::ready;  // its signal says as much
 }
 

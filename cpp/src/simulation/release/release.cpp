@@ -180,7 +180,7 @@ void Release<Time>::left(std::int32_t m, Time now) {
     if (buffers) marks_[m] |= kBuffered;
     free_slot(m);
     if (buffers) {
-        if ((marks_[m] & kHasReceive) != 0) receive(m, kDelivers);
+        if ((marks_[m] & kHasReceive) != 0 || (detects(m) && has_receive(m))) receive(m, kDelivers);
     } else if (execution_.receive_before && execution_.delay.empty()) {
         deliver(m);
     } else if (execution_.receive_before) {
@@ -194,8 +194,7 @@ template <class Time>
 Time Release<Time>::receive_work(std::int32_t m) const {
     const Time work = each(execution_.receive, m);
     const bool taken_in = !marks_.empty() && (marks_[m] & kTakenIn) != 0;
-    const bool detected = execution_.policy == Policy::detect && leaves(m) &&
-                          (!has_protocol() || static_cast<double>(messages_.bytes[m]) <= execution_.eager);
+    const bool detected = execution_.policy == Policy::detect && leaves(m) && !has_protocol();
     return taken_in || detected ? work + each(execution_.copy, m) : work;
 }
 

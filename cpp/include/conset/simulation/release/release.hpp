@@ -20,8 +20,8 @@
 //   5 bytes flow: `Carrier::stream`, at once or, with `receive_before`, after the receiver's overhead; ends with `left`
 //   6 the slot is free, the receive another's (in list order: when it is delivered)
 //   7 receive overhead on the receiver's processor, unless it was paid before; of a buffered message when its receive
-//                is there, with `copy`, as under detect of every message that could be buffered: no receive is posted
-//                for it, whichever comes is taken first. Then `delay`, which keeps nothing busy. Delivered
+//                is there, with `copy`, as under detect every message that could be buffered: it has a receive only
+//                once it has come, whichever is first. Then `delay`, which keeps nothing busy. Delivered
 //
 // A message inside a node: 1-3, `copy` in its slot, 7. A signal: work of the sending processor of the one, `signal_hop`
 // for each link, work of the receiving processor of the other; it takes no channel. A set-up: work of both processors
@@ -208,6 +208,8 @@ private:
         return execution_.receive_list && execution_.receives > 0 && execution_.policy != Policy::detect;
     }
     bool has_protocol() const { return execution_.eager >= 0; }
+    bool detects(std::int32_t m) const { return execution_.policy == Policy::detect && leaves(m) && is_eager(m); }
+    bool is_eager(std::int32_t m) const { return static_cast<double>(messages_.bytes[m]) <= execution_.eager; }
     bool leaves(std::int32_t m) const { return routes_.leaves(static_cast<std::size_t>(m)); }
     std::int32_t phase_of(std::int32_t m) const { return phase_.empty() ? 0 : phase_[m]; }
     std::int32_t waits(std::int32_t m) const { return waits_.empty() ? 0 : waits_[m]; }
