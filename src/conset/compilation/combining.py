@@ -498,7 +498,7 @@ def _compared(
     named = options.chosen_method != AUTO or options.objective == "phases"
     if named or verdict is None or other is None or not other.finalists:
         return found
-    staged, whole = other.finalists[:2], direct.whole
+    staged, whole = other.finalists[:1], direct.whole
     if found.combine == "none":
         try:
             _, sent = compile_along(
