@@ -315,6 +315,7 @@ def test_units_of_sizes(tmp_path: Path) -> None:
         ("source,target,bytes,size\n0,1,5,2\n", "the header must be source,target[,bytes]"),
         ("source,target,id\n0,1,7\n2,3,8\n0,1,7\n", "a.csv, line 2 has it too"),
         ("source,target,id\n0,1,7\n2,3,\n", "line 3: id = '': a whole number required"),
+        ("source,target,id\n0,1,a\n2,3,a\n", "line 2: id = 'a': a whole number required"),
         (",0,1\n1,5,6\n0,7,8\n", "labels of rows and of columns must agree"),
         (",2,1\n2,5,6\n1,7,8\n", "labels that are numbers must be 0, 1, 2 … in order"),
         ("source,target,bytes\n0,1,0.5\n", "must be whole bytes, is 0.5 B; unit U"),
@@ -339,6 +340,9 @@ def test_connections_of_one_pair(tmp_path: Path) -> None:
     apart = read(tmp_path, "a.csv", text)
     assert messages(apart) == [(0, 1, 400), (0, 1, 800), (0, 1, 1)]
     assert "added" not in apart.name
+    named = read(tmp_path, "a.csv", "source,target,id\n2,3,late\n0,1,x\n0,1,7\n")
+    assert named.ids is not None
+    assert named.ids.tolist() == [1, 2, 0]  # names count rows
     bare = read(tmp_path, "a.csv", "source,target\n0,1\n1,0\n")
     assert messages(bare) == [(0, 1, 1), (1, 0, 1)]
     assert bare.name == "a.csv (2 messages without an amount, 1 B each)"

@@ -20,6 +20,7 @@ import numpy as np
 from conset.base import (
     Array,
     InputError,
+    Ints,
     UsageError,
     count_of,
     parse_size,
@@ -213,11 +214,21 @@ def _rank(word: str, what: str, place: str) -> int:
     return rank
 
 
+def _ids(words: list[str], places: list[str]) -> Ints:
+    """Numbers of connections; distinct names are numbered by their rows."""
+    names = any(_whole(word) is None for word in words)
+    if names and all(words) and len({*words}) == len(words):
+        return np.arange(len(words))
+    return np.array(
+        [_rank(word, "id", place) for word, place in zip(words, places, strict=True)], np.int64
+    )
+
+
 def _read_list(path: Path, columns: list[str], rows: list[Row], options: ReadOptions) -> Pattern:
     at = {column: k for k, column in enumerate(columns)}
     entries: list[tuple[int, int, int]] = []
-    numbers: list[int] = []
-    ids: list[int] = []
+    places: list[str] = []
+    ids: list[str] = []
     before: list[tuple[int, int]] = []
     rounded = unknown = 0
     for number, fields in rows:
@@ -236,22 +247,22 @@ def _read_list(path: Path, columns: list[str], rows: list[Row], options: ReadOpt
         entries.append((source, target, size))
         after = fields[at["after"]] if "after" in at else ""
         before.extend(
-            (_rank(word, "after", place), len(numbers))
+            (_rank(word, "after", place), len(places))
             for word in re.split(r"[;\s]+", after)
             if word
         )
-        ids += [_rank(fields[at["id"]], "id", place)] if "id" in at else []
-        numbers.append(number)
+        ids += [fields[at["id"]]] if "id" in at else []
+        places.append(place)
     table = np.array(entries, np.int64).reshape(-1, 3)
     return pattern_from_list(
         table[:, 0],
         table[:, 1],
         table[:, 2],
         before,
-        lambda k: f"{path}, line {numbers[k]}",
+        places.__getitem__,
         path,
         options.ranks,
         rounded=rounded,
         notes=[f"{count_of(unknown, 'message')} without an amount, 1 B each"] if unknown else [],
-        ids=np.array(ids, np.int64) if "id" in at else None,
+        ids=_ids(ids, places) if "id" in at else None,
     )
