@@ -69,12 +69,13 @@ Phases schedule_lines(const ExchangeBox& box) {
     Array<std::int32_t> step(as_size(box.messages()), -1);
     for (const std::int32_t axis : box.axes) {
         const std::int32_t side = box.sides[axis];
-        Array<std::int32_t> permutation;
-        if (!moves(box, axis) && (permutation = line_permutations(box, axis)).empty()) return {};
+        const bool shifts = moves(box, axis);
+        const Array<std::int32_t> permutation = shifts ? Array<std::int32_t>{} : line_permutations(box, axis);
+        if (!shifts && permutation.empty()) return {};
         for (std::int32_t message = 0; message < box.messages(); ++message) {
             const std::int32_t x = box.coordinate(box.source(message), axis),
                                y = box.coordinate(box.target(message), axis);
-            const bool shifted = permutation.empty() || x == y;
+            const bool shifted = shifts || x == y;
             step[message] +=
                 box.strides[axis] * (shifted ? modulo(y - x, side) : permutation[x * (side - 1) + y - (y > x)] + 1);
         }
