@@ -443,7 +443,8 @@ TEST_F(Choice, EndsEarlyWhereARivalIsFarAhead) {
     tables.add("naive", {kNone});
     tables.add("lp", {kNone, kBarrier});
     tables.add("gen", {kNone, kBarrier});
-    tables.simulated = {{"naive none", 100}, {"lp none", 90}, {"lp barrier", 70}, {"gen none", 65}, {"gen barrier", 60}};
+    tables.simulated = {
+        {"naive none", 100}, {"lp none", 90}, {"lp barrier", 70}, {"gen none", 65}, {"gen barrier", 60}};
     tables.predicted = {{"lp none", 1}, {"lp barrier", 1}, {"gen none", 2}, {"gen barrier", 2}};
     question.rival_s = 34;
     choose();

@@ -101,7 +101,7 @@ class CompileReport:
     rank_by: str = ""
     simulated_s: float | None = None
     verdict: Mapping[str, Any] | None = None
-    choice: Any = None
+    choice: Any = field(default=None, repr=False, compare=False)
 
 
 class Compiled(Protocol):
