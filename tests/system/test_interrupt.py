@@ -6,12 +6,14 @@ Signals are real, times are not.
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ from conset.base.errors import InputError
 from conset.base.stopping import interruptible
 from conset.cli.main import run
 from conset.cli.output import describe_delivered, describe_search
+from conset.compilation import combining
 from conset.compilation.auto import choose_schedule
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
@@ -86,6 +89,30 @@ def test_auto_gives_the_best_of_what_it_tried(tmp_path: Path) -> None:
     thread.join()
     assert code == 6
     assert verify(read_document(path)).ok
+
+
+@pytest.mark.parametrize("size", ["64", "16KiB"])
+def test_stages_that_were_searched_first_are_kept(
+    size: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """16 KiB, of which no stages are worth it: what is posted at once, by formula."""
+    best_along = combining._best_along
+
+    def stopped(*given: Any) -> Any:
+        found = best_along(*given) if size == "64" else (None, [])
+        _core.ask_stop()
+        return found
+
+    monkeypatch.setattr(combining, "_best_along", stopped)
+    monkeypatch.setattr(combining, "CLEAR", math.inf)
+    pattern = parse_pattern(f"alltoall:size={size}", ranks=16)
+    with interruptible():
+        found = combining.compile_combined(pattern, parse_machine("paragon:4x4"))
+    assert (found.combine == "none") == (size == "16KiB")
+    assert found.whole.report is not None
+    assert found.whole.report.stopped_early
+    assert {each.name: each.is_bound for each in found.tried}["none"] == (size == "64")
+    assert found.why
 
 
 def test_with_nothing_to_give_nothing_is_written(

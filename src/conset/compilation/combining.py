@@ -52,6 +52,7 @@ from conset.compilation.auto import best_trial, choose_schedule, least_bounds, u
 from conset.compilation.options import AUTO, DEFAULTS, CompileOptions
 from conset.compilation.pipeline import (
     Placement,
+    chosen_time,
     compile_by,
     compile_pattern,
     placement_of,
@@ -460,16 +461,20 @@ def _choose(
     beat_s = inf if known is None else WORTH * known.time_s
     found, tried = _best_along(ways, machine, options, placement, manifest, beat_s)
     staged_s = min((each.time_s for each in tried), default=inf)
-    if known is None and many:
+    stopped = False
+    if found is not None and _core.stop_asked():
+        stopped, found = True, replace(found, whole=found.whole.with_report(stopped_early=True))
+    if known is None and (many or stopped):
         some = _first(pattern, LARGE) if is_in_boxes(pattern) else pattern
         posted = compile_by("naive", some, machine, options, placement, manifest)
         least_s = least_bounds(some, machine, posted).time_s
-        if staged_s <= WORTH * least_s:
+        if stopped or staged_s <= WORTH * least_s:
             known = Tried("none", 1, None, least_s, is_bound=True)
     if known is None:
         direct = _direct(pattern, machine, options, manifest, staged_s)
         known = Tried("none", 1, None, time_of(direct.whole, options))
-    chosen = direct if found is None or staged_s > WORTH * known.time_s else found
+    worth = found is not None and (stopped or staged_s <= WORTH * known.time_s)
+    chosen = found if worth else direct
     assert chosen is not None
     chosen = replace(chosen, tried=tuple(sorted([known, *tried], key=lambda each: each.time_s)))
     if direct is None or not ways:
@@ -619,10 +624,11 @@ def _distinct(found: Iterable[Candidate], known: Iterable[Candidate] = ()) -> It
 def time_of(schedule: Schedule, options: CompileOptions) -> float:
     """What decides of a schedule.
 
-    As it was simulated when it was chosen, else by what ranks [s].
+    As it was simulated when it was chosen, else by what ranks, after a stop by formula [s].
     """
-    if schedule.report is not None and schedule.report.simulated_s is not None:
-        return schedule.report.simulated_s
+    simulated = schedule.report is not None and schedule.report.simulated_s is not None
+    if simulated or _core.stop_asked():
+        return chosen_time(schedule)
     return best_trial(
         schedule, schedule.sync, rank_by=options.rank_by, effort=options.effort
     ).time_s
