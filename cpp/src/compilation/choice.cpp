@@ -604,8 +604,9 @@ Array<Trial> Chooser::estimated_trials(const TrialSearch& search, const Trial& b
     };
     const Array<Trial>& finished = search.finished();
     Array<Trial> estimated;
+    if (std::any_of(finished.begin(), finished.end(), differs)) return estimated;
     const double predicted = predicted_s(best);
-    if (predicted <= 0 || std::any_of(finished.begin(), finished.end(), differs)) return estimated;
+    if (predicted <= 0) return estimated;
     std::copy_if(trials.begin(), trials.end(), std::back_inserter(estimated),
                  [&](const Trial& trial) { return trial.fits && differs(trial); });
     for (Trial& trial : estimated) {

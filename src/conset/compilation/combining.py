@@ -446,13 +446,13 @@ def _choose(
     """
     direct = known = None
     many = pattern.messages > LARGE
-    if options.placement == AUTO or options.chosen_method != AUTO:
+    # with more effort there is time for both, and soon something to give
+    patient = options.effort > 1 and not many
+    if patient or options.placement == AUTO or options.chosen_method != AUTO:
         direct = _direct(pattern, machine, options, manifest)
         placement = direct.whole.placement
     else:
         placement = placement_of(pattern, machine, options)
-        if options.effort > 1 and not many:  # there is time for both, and soon something to give
-            direct = _direct(pattern, machine, options, manifest)
     ways, direct_s = _hopeful(pattern, machine, placement, options)
     if direct is None and not (ways and (many or ways[0].estimate.time_s < CLEAR * direct_s)):
         direct = _direct(pattern, machine, options, manifest)

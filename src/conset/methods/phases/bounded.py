@@ -98,12 +98,8 @@ def schedule_bounded(problem: Problem) -> Phases:
     box = box_of(problem)
     if problem.planes > 1 and problem.limits.link is not None and box.messages:
         return _over_planes(problem, box)
-    return _placed(problem, _chosen(box, problem.search.effort, problem.search.seed))
-
-
-def _chosen(box: _core.ExchangeBox, effort: int = 0, seed: int = 0) -> Phases:
-    found = box.choose(effort=effort, seed=seed % 2**64).phases
-    return Phases(found.offsets, found.message)
+    chosen = box.choose(effort=problem.search.effort, seed=problem.search.seed % 2**64).phases
+    return _placed(problem, Phases(chosen.offsets, chosen.message))
 
 
 def _over_planes(problem: Problem, box: _core.ExchangeBox) -> Phases:
@@ -114,9 +110,9 @@ def _over_planes(problem: Problem, box: _core.ExchangeBox) -> Phases:
     """
     wide, found = box_of(problem, problem.planes), []
     inside, phase = np.empty((2, box.messages), np.int64)
-    one, all_planes = _chosen(box), _chosen(wide)
+    one, all_planes = (each.choose(effort=0, seed=0).phases for each in (box, wide))
     inside[one.message] = np.repeat(np.arange(one.offsets.size - 1), np.diff(one.offsets))
-    for each in (all_planes, box.merged(problem.planes)):
+    for each in (all_planes, box.merged(one, problem.planes)):
         phase[each.message] = np.repeat(np.arange(each.offsets.size - 1), np.diff(each.offsets))
         part, at = np.unique(phase * box.messages + inside, return_inverse=True)
         number = np.arange(part.size) - np.searchsorted(part // box.messages, part // box.messages)
