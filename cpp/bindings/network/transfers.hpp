@@ -22,11 +22,14 @@ public:
 
     const Routes& operator*() const { return routes_; }
     View<const std::int64_t> size() const { return view(size_); }
+    // The same, walked once for all who ask; not by two threads at once.
+    Routes walked() const { return walked_.of(routes_); }
 
 private:
     In<std::int32_t> source_, target_, route_links_;
     In<std::int64_t> route_offsets_, size_;
     Routes routes_;
+    mutable WalkedRoutes walked_;
 };
 
 // The ranks that send and receive transfers, and which of these are packed (or none); keeps the arrays it looks at.

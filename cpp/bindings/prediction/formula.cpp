@@ -77,8 +77,8 @@ private:
 
 Formula phases(const BoundTransfers& transfers, const BoundRanks& ranks, const BoundWaits& waits,
                In<std::int64_t> phase_offsets, In<std::int64_t> batch_offsets, bool partners, const GivenCosts& costs) {
+    const Routes routes = transfers.walked();
     nb::gil_scoped_release released;
-    const Routes& routes = *transfers;
     check_phases(view(phase_offsets), view(batch_offsets), routes.size());
     return time_phases(routes, ranks.of(transfers), transfers.size(), view(phase_offsets), view(batch_offsets),
                        partners, costs_on(routes.network, costs), waits.of(transfers));

@@ -29,6 +29,7 @@ public:
           shared_(costs.shared_processor ? as_size(routes.network.nodes()) : 0),
           links_(costs.link.empty() ? 0 : as_size(routes.network.link_slots())),
           slots_(costs.in_flight > 0 ? as_size(ranks.ranks) : 0),
+          losses_(costs),
           walks_(walks(costs)),
           spread_(expectation_of(routes, costs)),
           ways_(routes.network.choice() == Choice::even ? ways_of(routes, costs) : std::nullopt) {
@@ -59,14 +60,14 @@ public:
         Rank &sender = rank(s, routes_.source[k]), &receiver = rank(t, routes_.target[k]);
         double slowest = std::max({costs_.out, costs_.in, costs_.node});
         const bool leaves = routes_.leaves(k);
-        way_.clear();
-        if (leaves && walks_) routes_.each_link(k, [&](std::int32_t l) { way_.push_back(l); });
+        const View<const std::int32_t> way = leaves && walks_ ? routes_.way(k, walked_) : View<const std::int32_t>{};
         if (ways_ && leaves) {
             slowest = std::max(slowest, slowest_part(*ways_, costs_, routes_.source[k], routes_.target[k]));
         } else if (!links_.empty()) {
-            slowest = std::max(slowest, slowest_link(costs_, way_));
+            slowest = std::max(slowest, slowest_link(costs_, way));
         }
-        const Message m = message_of(costs_, bytes, std::ssize(way_), slowest, leaves, ranks_of_.packs(k));
+        const Message m =
+            message_of(costs_, bytes, static_cast<std::int64_t>(way.size()), slowest, leaves, ranks_of_.packs(k));
         const double wait = costs_.setup + m.signal;
         sender.send.add(m.send, 0, m.alone - m.send);
         receiver.receive.add(m.receive, wait + m.to_receive, m.left);
@@ -80,7 +81,7 @@ public:
             const double start = slots_[static_cast<std::size_t>(s)].take(m, m.signal, costs_.in_flight);
             raise(Busy::slots, s, start + m.alone, sender.setups);
         }
-        if (leaves) add_bytes(k, bytes, m, wait);
+        if (leaves) add_bytes(k, bytes, m, wait, way);
         return m.alone;
     }
 
@@ -119,10 +120,10 @@ private:
         std::int64_t setups = 0, batch = 0, phase = 0;
     };
     struct Link {
-        double past = 0;  // work of earlier phases of the batch, where loads are counted phase by phase
+        std::int32_t phase = 0, batch = 0;
         double bytes = 0, load = 0;
-        std::int64_t batch = 0, phase = 0;
         double head = never, tail = never;
+        double past = 0;  // work of earlier phases of the batch, where loads are counted phase by phase
     };
 
     Node& node(std::int32_t v) {
@@ -186,7 +187,7 @@ private:
         target.add(costs_.signal / 2, 0, m.alone);
     }
 
-    void add_bytes(std::size_t k, std::int64_t bytes, const Message& m, double wait) {
+    void add_bytes(std::size_t k, std::int64_t bytes, const Message& m, double wait, View<const std::int32_t> way) {
         const double head = wait + m.to_bytes;
         Node &source = node(routes_.source[k]), &target = node(routes_.target[k]);
         add_at_nodes(source, target, costs_, partners_, k, bytes, m, wait);
@@ -197,13 +198,13 @@ private:
             tail_ = std::min(tail_, m.after);
             return;
         }
-        for (const std::int32_t l : way_) carry(l, static_cast<double>(bytes), 1, head, m.after);
+        for (const std::int32_t l : way) carry(l, static_cast<double>(bytes), 1, head, m.after);
     }
 
     void carry(std::int32_t l, double bytes, double messages, double head, double tail) {
         Link& link = links_[static_cast<std::size_t>(l)];
         if (link.phase != phase_) {
-            if (link.batch != batch_) link = {0, 0, 0, batch_, 0};
+            if (link.batch != batch_) link = {.batch = batch_};
             link.phase = phase_;
             touched_links_.push_back(l);
         }
@@ -244,7 +245,7 @@ private:
     double link_time(std::int32_t l) {
         const auto at = static_cast<std::size_t>(l);
         Link& link = links_[at];
-        const double time = link.bytes * entry(costs_.link, at) * loss(costs_, link.load, at);
+        const double time = link.bytes * entry(costs_.link, at) * losses_.at(link.load, at);
         if (!phase_by_phase_) return link.head + time + link.tail;
         link.bytes = link.load = 0;
         link.past += time;
@@ -262,15 +263,16 @@ private:
     Array<Shared> shared_;  // by node, where ranks share a processor
     Array<Link> links_;
     Array<Slots> slots_;
+    Losses losses_;
     bool walks_;                          // whether links or their number cost anything
     std::optional<Spread> spread_;        // of the phase, where links carry expectations
     std::optional<Spread> ways_;          // of a message that is spread
     double head_ = never, tail_ = never;  // the least of the phase, of `spread_`
-    Array<std::int32_t> way_;             // links of the transfer at hand
+    Array<std::int32_t> walked_;          // links of the transfer at hand
     Array<std::int32_t> touched_nodes_, touched_ranks_, touched_links_, touched_shared_;
     std::array<double, kBusyKinds> most_{};
     std::array<std::int64_t, kBusyKinds> where_{}, setups_{};
-    std::int64_t batch_ = 0, phase_ = 0;
+    std::int32_t batch_ = 0, phase_ = 0;
 };
 
 }  // namespace

@@ -16,9 +16,6 @@ namespace {
 
 using namespace formula;
 
-// Transfers of a phase whose routes are kept rather than walked twice.
-constexpr std::size_t kKept = std::size_t{1} << 18U;
-
 class RankClock {
 public:
     RankClock(const Routes& routes, const Ranks& ranks, View<const std::int64_t> size, const MessageCosts& costs)
@@ -33,6 +30,7 @@ public:
           shared_(costs.shared_processor ? as_size(routes.network.nodes()) : 0),
           links_(costs.link.empty() ? 0 : as_size(routes.network.link_slots())),
           slots_(costs.in_flight > 0 ? as_size(ranks.ranks) : 0),
+          losses_(costs),
           walks_(walks(costs)),
           spread_(expectation_of(routes, costs)),
           may_take_(ways_of(routes, costs)) {}
@@ -40,9 +38,6 @@ public:
     void run_phase(std::size_t first, std::size_t last, Ends& ends) {
         ++phase_;
         messages_.clear();
-        ways_.clear();
-        offsets_.assign(1, 0);
-        keeps_ways_ = last - first <= kKept;
         partners_.meet(first, last);
         if (waits_for_both_) pair_up(first, last);
         head_ = tail_ = never;
@@ -125,17 +120,14 @@ private:
         Rank &sender = rank(who_.sender[k], routes_.source[k]), &receiver = rank(who_.receiver[k], routes_.target[k]);
         double slowest = std::max({costs_.out, costs_.in, costs_.node});
         const bool leaves = routes_.leaves(k);
-        if (!keeps_ways_) ways_.clear();
-        const std::size_t begins = ways_.size();
-        if (leaves && walks_) routes_.each_link(k, [&](std::int32_t l) { ways_.push_back(l); });
-        offsets_.push_back(ways_.size());
+        const View<const std::int32_t> way = leaves && walks_ ? routes_.way(k, walked_) : View<const std::int32_t>{};
         if (may_take_ && routes_.network.choice() == Choice::even && leaves) {
             slowest = std::max(slowest, slowest_part(*may_take_, costs_, routes_.source[k], routes_.target[k]));
         } else if (!links_.empty()) {
-            slowest = std::max(slowest, slowest_link(costs_, View<const std::int32_t>(ways_).subspan(begins)));
+            slowest = std::max(slowest, slowest_link(costs_, way));
         }
         const Message m =
-            message_of(costs_, bytes, static_cast<std::int64_t>(ways_.size() - begins), slowest, leaves, who_.packs(k));
+            message_of(costs_, bytes, static_cast<std::int64_t>(way.size()), slowest, leaves, who_.packs(k));
         const double from = released(k, sender, receiver, m);
         sender.send.add(m.send, from, m.alone - m.send);
         receiver.receive.add(m.receive, from + m.to_receive, m.left);
@@ -150,7 +142,7 @@ private:
             sender.slots = std::max(sender.slots, delivered);
         }
         messages_.push_back(delivered);
-        if (leaves) add_bytes(k, bytes, m, from, begins);
+        if (leaves) add_bytes(k, bytes, m, from, way);
     }
 
     void add_shared(std::size_t k, const Message& m) {
@@ -159,7 +151,7 @@ private:
         shared(routes_.target[k]).span.add(m.receive + signal, never, m.left);
     }
 
-    void add_bytes(std::size_t k, std::int64_t bytes, const Message& m, double from, std::size_t begins) {
+    void add_bytes(std::size_t k, std::int64_t bytes, const Message& m, double from, View<const std::int32_t> way) {
         const double head = from + m.to_bytes;
         Node &source = node(routes_.source[k]), &target = node(routes_.target[k]);
         add_at_nodes(source, target, costs_, partners_, k, bytes, m, from);
@@ -170,8 +162,7 @@ private:
             tail_ = std::min(tail_, m.after);
             return;
         }
-        for (std::size_t i = begins; i < ways_.size(); ++i)
-            carry(ways_[i], static_cast<double>(bytes), 1, head, m.after);
+        for (const std::int32_t l : way) carry(l, static_cast<double>(bytes), 1, head, m.after);
     }
 
     void carry(std::int32_t l, double bytes, double messages, double head, double tail) {
@@ -215,7 +206,7 @@ private:
             const Node &source = node(routes_.source[k]), &target = node(routes_.target[k]);
             end = std::max({end, source.out.time(), target.in.time()});
             if (costs_.node > 0) end = std::max({end, source.both.time(), target.both.time()});
-            if (!links_.empty()) end = std::max(end, way_end(k, at));
+            if (!links_.empty()) end = std::max(end, way_end(k));
         }
         for (const std::int32_t r : {who_.sender[k], who_.receiver[k]}) {
             Rank& it = ranks_[static_cast<std::size_t>(r)];
@@ -227,17 +218,13 @@ private:
         }
     }
 
-    // When the links on the way of transfer k, which is number `at` of the phase, are done.
-    double way_end(std::size_t k, std::size_t at) {
+    // When the links on the way of transfer k are done.
+    double way_end(std::size_t k) {
         if (spread_ && !may_take_) return busiest_;
         double end = 0;
         const auto see = [&](std::int32_t l) { end = std::max(end, link_end(static_cast<std::size_t>(l))); };
-        if (may_take_) {
+        if (may_take_)
             may_take_->each_share(routes_.source[k], routes_.target[k], [&](std::int32_t l, double) { see(l); });
-            return end;
-        }
-        if (keeps_ways_)
-            for (std::size_t i = offsets_[at]; i < offsets_[at + 1]; ++i) see(ways_[i]);
         else
             routes_.each_link(k, see);
         return end;
@@ -248,7 +235,7 @@ private:
         Link& link = links_[l];
         if (link.ended == phase_) return link.end;
         link.ended = phase_;
-        const double time = link.bytes * entry(costs_.link, l) * loss(costs_, link.load, l);
+        const double time = link.bytes * entry(costs_.link, l) * losses_.at(link.load, l);
         return link.end = link.head + time + link.tail;
     }
 
@@ -263,13 +250,12 @@ private:
     Array<Shared> shared_;  // by node, where ranks share a processor
     Array<Link> links_;
     Array<Slots> slots_;
-    bool keeps_ways_ = true;
+    Losses losses_;
     bool walks_;                                        // whether links or their number cost anything
     std::optional<Spread> spread_;                      // of the phase, where links carry expectations
     std::optional<Spread> may_take_;                    // of a message
     double head_ = never, tail_ = never, busiest_ = 0;  // of the phase and `spread_`
-    Array<std::int32_t> ways_;                          // links of the transfers of the phase
-    Array<std::size_t> offsets_;                        // into them
+    Array<std::int32_t> walked_;                        // links of the transfer at hand
     Array<double> messages_;                            // when each of the phase is delivered at the earliest
     Exchanges pairs_;
     double last_end_ = 0;

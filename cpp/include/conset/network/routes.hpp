@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "conset/array.hpp"
 #include "conset/network/network.hpp"
+#include "conset/rows.hpp"
 
 namespace conset {
 
@@ -30,6 +32,14 @@ struct Routes {
         for (std::int64_t i = offsets[k]; i < offsets[k + 1]; ++i) visit(links[i]);
     }
 
+    // The links of transfer k, which are walked into `walked` unless they are stored.
+    View<const std::int32_t> way(std::size_t k, Array<std::int32_t>& walked) const {
+        if (!offsets.empty()) return links.subspan(as_size(offsets[k]), as_size(offsets[k + 1] - offsets[k]));
+        walked.clear();
+        each_link(k, [&](std::int32_t link) { walked.push_back(link); });
+        return walked;
+    }
+
     template <class Visit>  // visit(node), both ends included; nothing for a transfer inside a node
     void each_node(std::integral auto k, Visit&& visit) const {
         if (!leaves(k)) return;
@@ -42,6 +52,35 @@ struct Routes {
             for (std::int64_t i = offsets[k]; i < offsets[k + 1]; ++i) visit(network.link_target(links[i]));
         }
     }
+};
+
+// Routes that are walked once for all who ask, unless nobody knows them or their links are too many to be kept.
+class WalkedRoutes {
+public:
+    Routes of(const Routes& routes) {
+        const Network& network = routes.network;
+        const bool known = routes.offsets.empty() && network.has_links() && !network.spreads();
+        if (!std::exchange(asked_, true) && known) walk(routes);
+        if (ways_.empty()) return routes;
+        return {network, routes.source, routes.target, ways_.offsets, ways_.items};
+    }
+
+private:
+    static constexpr std::size_t kMost = std::size_t{1} << 24U;  // links: 64 MiB
+
+    void walk(const Routes& routes) {
+        ways_.offsets.push_back(0);
+        for (std::size_t k = 0; k < routes.size(); ++k) {
+            routes.each_link(k, [&](std::int32_t link) { ways_.items.push_back(link); });
+            ways_.offsets.push_back(static_cast<std::int64_t>(ways_.items.size()));
+            if (ways_.items.size() <= kMost) continue;
+            ways_ = {};
+            return;
+        }
+    }
+
+    Rows ways_;
+    bool asked_ = false;
 };
 
 }  // namespace conset

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
-#include <queue>
 #include <unordered_map>
 
 #include "conset/array.hpp"
@@ -159,24 +159,26 @@ class Slots {
 public:
     void reset(double from) {
         free_ = from;
-        held_ = {};
+        held_.clear();
     }
     void work(double seconds) { free_ += seconds; }
     // When message m, which may start from `ready` on, starts.
     double take(const Message& m, double ready, std::int64_t in_flight) {
         double start = std::max(free_, ready);
         if (std::cmp_greater_equal(held_.size(), in_flight)) {
-            start = std::max(start, held_.top());
-            held_.pop();
+            std::pop_heap(held_.begin(), held_.end(), std::greater<>());
+            start = std::max(start, held_.back());
+            held_.pop_back();
         }
         free_ = start + m.send;
-        held_.push(start + m.held);
+        held_.push_back(start + m.held);
+        std::push_heap(held_.begin(), held_.end(), std::greater<>());
         return start;
     }
 
 private:
     double free_ = 0;
-    std::priority_queue<double, Array<double>, std::greater<>> held_;
+    Array<double> held_;  // a heap, the earliest first
 };
 
 // Whether routes need to be walked.
@@ -213,11 +215,30 @@ inline double slowest_part(Spread& ways, const MessageCosts& costs, std::int32_t
     return slowest;
 }
 
-inline double loss(const MessageCosts& costs, double load, std::size_t link) {
-    if (costs.blocking <= 0) return 1;
-    const double over = load / (costs.tolerance * entry(costs.width, link));
-    return over > 1 ? std::pow(over, costs.blocking) : 1;
-}
+// Factors of time by which links that carry more than is tolerated lose.
+class Losses {
+public:
+    explicit Losses(const MessageCosts& costs) : costs_(costs) {}
+
+    double at(double load, std::size_t link) {
+        if (costs_.blocking <= 0) return 1;
+        const double over = load / (costs_.tolerance * entry(costs_.width, link));
+        if (over <= 1) return 1;
+        if (load >= kRemembered || costs_.width.size() != 1) return std::pow(over, costs_.blocking);
+        // messages are counted: few numbers come again and again
+        const auto count = static_cast<std::size_t>(load);
+        if (static_cast<double>(count) != load) return std::pow(over, costs_.blocking);
+        if (count >= known_.size()) known_.resize(count + 1, 0);
+        if (known_[count] <= 0) known_[count] = std::pow(over, costs_.blocking);
+        return known_[count];
+    }
+
+private:
+    static constexpr double kRemembered = 1 << 16;
+
+    const MessageCosts& costs_;
+    Array<double> known_;  // by load, where links are alike; 0: not asked for
+};
 
 // Bytes of transfer k, message m, at the ports of its nodes, and at both together where these share a rate; its
 // start-up at the port out. It starts at `from`.
