@@ -19,6 +19,10 @@ constexpr std::size_t kTouch = 64;  // work of reaching a row, in prices read fr
 // A try is hopeless when after so many sweeps the excess is above half the items, and above a number that small
 // assignments may yet lose by wandering.
 constexpr std::int64_t kPatience = 10, kHopeless = 500;
+// Over fixed routes it is hopeless when the least excess so far, if not small, is above a share of the items: a
+// fiftieth after a tenth of the sweeps, and less the longer it lasts. Of 71 tries that came to 0 none had more than
+// 0.55 of that, of 24 that did not 18 had more.
+constexpr std::int64_t kSmallExcess = 8, kShareOfItems = 500;
 
 }  // namespace
 
@@ -140,12 +144,16 @@ View<const std::int32_t> Negotiation::rows_of(std::size_t item) const {
 }
 
 std::int64_t Negotiation::run(std::int64_t sweeps, std::int64_t work) {
+    const auto items = static_cast<std::int64_t>(slot_.size());
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
     while (true) {
         if (!sweep(work)) return std::max<std::int64_t>(1, excess());
         const std::int64_t left = excess();
+        least = std::min(least, left);
         if (left == 0 || sweeps_ >= sweeps || stop_asked()) return left;
-        if (sweeps_ >= kPatience && left > std::max(kHopeless, static_cast<std::int64_t>(slot_.size() / 2)))
-            return left;
+        if (sweeps_ >= kPatience && left > std::max(kHopeless, items / 2)) return left;
+        const bool late = !items_.free_ && 10 * sweeps_ >= sweeps && least > kSmallExcess;
+        if (late && least * kShareOfItems * sweeps_ > items * sweeps) return left;
         remember();
     }
 }

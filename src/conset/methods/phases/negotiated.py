@@ -19,8 +19,9 @@ Complexity: a sweep reads hops · P prices for each message on an overused place
 a part of nodes · P states (free); memory O((nodes + links) · P). Effort caps sweeps and steps for
 each P: 10 000 · effort sweeps with fixed routes, 400 · effort with free ones (300 where only
 channels limit). Where the steps ended a try, or it was hopeless (after 10 sweeps half as many too
-many as there are messages), P rises in doubling steps and the range is halved after the first
-success. Free routes start from what fixed ones give. If the first P fails, tries under steep
+many as there are messages; over fixed routes a fiftieth after a tenth of the sweeps, less later), P
+rises in doubling steps and the range is halved after the first success. Free routes start from what
+fixed ones give. If the first P fails, tries under steep
 pressure, which is nearly first fit with a path search, bring the number down before the gentle ones
 go on: on a torus with links of capacity 1 they need a tenth of the steps, on channels and links of
 capacity 2 and more they fail where gentle ones succeed.
