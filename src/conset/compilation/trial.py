@@ -81,7 +81,7 @@ def receives_fit(schedule: Schedule, sync: str) -> bool:
     if sync == "detect":
         return not costs.unbuffered_B(schedule.size[schedule.source_node != schedule.target_node])
     room = costs.outstanding_receives
-    if room is None:
+    if room is None or np.bincount(schedule.target_node).max(initial=0) <= room:
         return True
     posted, _ = most_posted(
         schedule.source_node, schedule.target_node, schedule.phase_of, parse_sync(sync)
