@@ -45,7 +45,10 @@ def core_network(topology: Topology, routing: Routing) -> _core.Network:
 
     Made once for each pair and kept while both live.
     """
-    known = _networks.setdefault(topology, WeakKeyDictionary())
+    known = topology.__dict__.get("_networks")  # all its fields would be hashed each time
+    if known is None:
+        known = _networks.setdefault(topology, WeakKeyDictionary())
+        object.__setattr__(topology, "_networks", known)
     network = known.get(routing)  # held at once: the key may be another thread's, and die with it
     if network is None:
         network = known[routing] = _build(topology, routing)
