@@ -547,6 +547,7 @@ class MeasuredRank:
         start_s = time.monotonic()
         variant.exchange()
         end_s = time.monotonic()
+        self.waiter.barrier(self.comm)  # others that share this core may not have ended
         if isinstance(variant, Baseline):
             variant.collect()
         self.compare(name, repetition, self.received)
