@@ -18,7 +18,9 @@ import conset
 from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
 from conset.inputs import load_machine
+from conset.machine import Machine
 from conset.studies import Calibration
+from conset.studies.calibrate import measurements
 from conset.studies.calibrate.calibrate import calibrate, structure_of
 from conset.studies.calibrate.fitted import FittedParameter
 from conset.studies.calibrate.measurements import (
@@ -28,7 +30,7 @@ from conset.studies.calibrate.measurements import (
     probes_of,
     read_measurements,
 )
-from conset.studies.calibrate.probes import Places, Scale, make_probes, make_schedule
+from conset.studies.calibrate.probes import Places, Probe, Scale, make_probes, make_schedule
 
 
 def emulated(
@@ -213,6 +215,64 @@ def test_a_probe_waits_for_what_its_name_says() -> None:
     assert answer(probes["out 3 at once 64 KiB"], truth) == pytest.approx(
         9e-6 + 3 * 65536e-9, rel=0.03
     )
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_ranks_that_share_cores_are_measured_busy(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine whose ranks slow each other down: what is found is what each has when all work.
+
+    With a core for every rank the very same machine gives the words of a rank alone.
+    """
+    stated, ranks = structure_of(load_machine("crossbar:8")), 8
+    words = "processors=one,eject=0,signal=5us,synchronization=20us"
+    alone = load_machine(
+        f"crossbar:8,{words},send_overhead=2us,receive_overhead=3us,inject=4us,port=1GB/s,"
+        "copy=2GB/s"
+    )
+
+    def emulated_on(cores: int) -> Calibration:
+        def shared(probe: Probe, machine: Machine, model: str | None = None) -> float:
+            pattern = probe.schedule.pattern
+            active = np.unique([*pattern.source, *pattern.target]).size
+            k = max(active / cores, 1.0) if machine is alone else 1.0
+            if k == 1:
+                return answer(probe, machine, model)
+            slow = load_machine(
+                f"crossbar:8,{words},send_overhead={2 * k}us,receive_overhead={3 * k}us,"
+                f"inject=4us,port={1 / k}GB/s,copy={2 / k}GB/s"
+            )
+            return answer(probe, slow, model)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(measurements, "answer", shared)
+            run = measurements._measure_by
+            patched.setattr(
+                measurements,
+                "_measure_by",
+                lambda ask, *rest, **named: run(
+                    lambda probes: {**ask(probes), "cores": cores, "local_ranks": ranks},
+                    *rest,
+                    **named,
+                ),
+            )
+            data = emulate(stated, alone, ranks, quick=True, seed=seed)
+        return calibrate(stated, data=data)
+
+    for cores, k in ((8, 1), (16, 1), (2, 4)):
+        found = emulated_on(cores)
+        assert {probe.times for probe in found.probes} == ({1} if k == 1 else {1, ranks})
+        costs = found.machine.costs
+        work = costs.send_overhead.at(8) + costs.receive_overhead.at(8)
+        assert work == pytest.approx(k * 5e-6, rel=0.15)
+        assert min(costs.port_out_Bps, costs.port_in_Bps) == pytest.approx(1e9 / k, rel=0.1)
+        assert comes_back(found, "copy", 2e9 / k)
+        assert costs.processors == "one"
+        assert np.median([abs(row.model_error) for row in found.held_back]) < 0.1
+    few = emulate(stated, alone, ranks, quick=True, seed=seed)
+    kept = calibrate(stated, data=few)
+    assert kept.machine == emulated_on(8).machine
 
 
 def test_the_network_that_is_stated_may_be_contradicted() -> None:

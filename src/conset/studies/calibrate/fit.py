@@ -209,6 +209,9 @@ class Fitter:
             if (probe.series in SERIES or (probe.series in ("share", "apart") and probe.x <= 2))
             and probe.name in data.times_s
         ]
+        self.busy = any(probe.times > 1 for probe in probes)
+        if self.busy:  # what others do not do at the same time takes a fraction of that
+            self.probes = [probe for probe in self.probes if probe.times > 1]
         self.measured: Values = np.array([data.typical_s(probe.name) for probe in self.probes])
         self.sigma: Values = np.hypot([data.log_error(probe.name) for probe in self.probes], FLOOR)
         self.large = max(probe.size for probe in self.probes)
@@ -310,7 +313,8 @@ class Fitter:
             values["hop"] = max(hop, 1e-3 * unit)
         values |= self.first_rates()
         values[START] = 0.02 * unit
-        return Parameters(values, unit)
+        # ranks that share a core have one processor at most
+        return Parameters(values, unit, processors="one" if self.busy else "two")
 
     def _of(self, series: str, size: int) -> list[Probe]:
         """Return the probes of a series and size."""
@@ -326,7 +330,7 @@ class Fitter:
         for probe in self._of("chain", size):
             schedule = probe.schedule
             hops = int(route_hops(topology, routing, schedule.source_node, schedule.target_node)[0])
-            found[hops] = min(found.get(hops, inf), self._typical_s(probe) / schedule.transfers)
+            found[hops] = min(found.get(hops, inf), self._typical_s(probe) / probe.messages)
         return found
 
     def _window_slope(self, *series: str) -> float:
@@ -344,14 +348,14 @@ class Fitter:
 
     def _rate(self, probe: Probe, base: float) -> float:
         """Return bytes over time of a probe of long messages, without what precedes them [B/s]."""
-        return probe.schedule.transfers * self.large / max(self._typical_s(probe) - base, 1e-12)
+        return probe.messages * self.large / max(self._typical_s(probe) - base, 1e-12)
 
     def _largest_rate(self, series: str, base: float, x: float | None = None) -> float:
         """Return the rate of a series' probe of most long messages, or of `x`; 0: there is none."""
         probes = [p for p in self._of(series, self.large) if x in (None, p.x)]
         if not probes:
             return 0.0
-        return self._rate(max(probes, key=lambda p: (p.x, p.schedule.transfers)), base)
+        return self._rate(max(probes, key=lambda p: (p.x, p.messages)), base)
 
     def first_rates(self) -> dict[str, float]:
         """Which rates hold something back, and about how large they are [B/s]."""
@@ -399,7 +403,8 @@ class Fitter:
     def _distinct(self, probe: Probe) -> int:
         """Pairs of ranks of a probe."""
         pattern = probe.schedule.pattern
-        return len(set(zip(pattern.source.tolist(), pattern.target.tolist(), strict=True)))
+        pairs = set(zip(pattern.source.tolist(), pattern.target.tolist(), strict=True))
+        return len(pairs) // probe.times
 
     # choices
 

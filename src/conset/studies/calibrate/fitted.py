@@ -14,7 +14,7 @@ formula's `tolerance` and `blocking`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, log2
 from typing import Any
@@ -451,7 +451,8 @@ def find_words(probes: Sequence[Probe], data: Measurements, structure: Machine) 
     eager, fit, machine = _eager(evidence, fitter, fit, machine)
     jitter, fit, machine = _jitter(evidence, fit, machine)
     contention = find_contention(replace(evidence, start_s=fit.parameters.start_s), machine)
-    found = [synchronization, signal, eager, jitter]
+    copy, machine = _copy(evidence, fit, machine)
+    found = [synchronization, signal, eager, jitter, *copy]
     if contention is not None:
         machine = contention.model_words.on(machine)
         costs = replace(
@@ -588,20 +589,75 @@ def _fit_barrier(points: Sequence[Barrier]) -> tuple[Synchronization, float, flo
 
 def _signal(evidence: Evidence, fit: Fit, machine: Machine) -> tuple[FittedParameter, Machine]:
     probe = evidence.series("ready")[0]
-    time, unit = evidence.data.median_s(probe.name), evidence.data.alone_s
-    error = max(evidence.data.log_error(probe.name), 0.02) * time
+    time = evidence.data.median_s(probe.name)
 
     def simulated(signal: float) -> float:
         there = replace(machine, costs=replace(machine.costs, signal_s=signal))
         return answer(probe, there, "flow") + fit.parameters.start_s
 
-    value, slope = 0.0, max((simulated(unit) - simulated(0.0)) / unit, 1e-3)
+    error = max(evidence.data.log_error(probe.name), 0.02) * time
+    interval = _found_by(simulated, time, error, evidence.data.alone_s)
+    parameter = FittedParameter.time("signal", interval, f"{PHASES} phases under ready")
+    return parameter, replace(machine, costs=replace(machine.costs, signal_s=interval.value))
+
+
+def _found_by(
+    simulated: Callable[[float], float], time: float, error: float, unit: float
+) -> Interval:
+    """Return the number, at least 0, with which a simulation takes the measured time [s].
+
+    Args:
+        simulated: the time with a number, which does not fall [s].
+        time: measured [s].
+        error: its standard error [s].
+        unit: the size of such numbers.
+    """
+    value, slope = 0.0, max((simulated(unit) - simulated(0.0)) / unit, 1e-3 * time / unit)
     for _ in range(6):
         value = max(value + (time - simulated(value)) / slope, 0.0)
     wide = 1.96 * error / slope
-    interval = Interval(value, max(value - wide, 0.0), value + wide)
-    parameter = FittedParameter.time("signal", interval, f"{PHASES} phases under ready")
-    return parameter, replace(machine, costs=replace(machine.costs, signal_s=value))
+    return Interval(value, max(value - wide, 0.0), value + wide)
+
+
+def _copy(evidence: Evidence, fit: Fit, machine: Machine) -> tuple[list[FittedParameter], Machine]:
+    """Return the rate at which bundles are packed, from what stages take more than plain bundles.
+
+    Nothing is found where the network has links, or ranks are too few for bundles.
+    """
+    probes = {probe.name: probe for probe in evidence.series("stages")}
+    if not probes:
+        return [], machine
+    packed, plain = (probes[f"stages {name}"] for name in ("packed", "plain"))
+
+    def simulated(s_per_B: float) -> float:  # noqa: N803
+        there = replace(machine.costs, copy_Bps=1 / s_per_B if s_per_B else inf)
+        return answer(packed, replace(machine, costs=there), "flow") + fit.parameters.start_s
+
+    data = evidence.data
+    times = simulated(0.0) * data.typical_s(packed.name) / data.typical_s(plain.name)
+    error = float(np.hypot(data.log_error(packed.name), data.log_error(plain.name)))
+    found = _found_by(
+        simulated, times, max(error, 0.02) * times, times / packed.schedule.pattern.bytes
+    )
+    slowest, fastest = 1 / max(found.high, 1e-30), 1 / found.low if found.low else inf
+    value = 1 / found.value if found.low else inf
+    source = "a complete exchange in two stages, beside the same bundles without packing"
+    ends = (
+        f"{format_rate(slowest)} to {format_rate(fastest)}"
+        if found.low
+        else f"at least {format_rate(slowest)}"
+    )
+    parameter = FittedParameter(
+        "copy",
+        "none" if value == inf else format_rate(float(f"{value:.4g}")),
+        interval_text("port", value, Interval(value, slowest, fastest)),
+        value,
+        slowest,
+        fastest,
+        "B/s",
+        f"{source}; {ends}",
+    )
+    return [parameter], replace(machine, costs=replace(machine.costs, copy_Bps=value))
 
 
 def _eager(
@@ -657,12 +713,12 @@ def _jitter(evidence: Evidence, fit: Fit, machine: Machine) -> tuple[FittedParam
     """
     data = evidence.data
     small = [probe for probe in evidence.series("chain") if probe.size == SMALLEST_B]
-    most = max(probe.schedule.transfers for probe in small)
+    most = max(probe.messages for probe in small)
     found, typical, least_s = [], [], inf
-    for probe in (probe for probe in small if probe.schedule.transfers == most):
+    for probe in (probe for probe in small if probe.messages == most):
         pair = {probe.schedule.pattern.source[0], probe.schedule.pattern.target[0]}
         least = min(
-            min(data.times_s[other.name]) / other.schedule.transfers
+            min(data.times_s[other.name]) / other.messages
             for other in small
             if {other.schedule.pattern.source[0], other.schedule.pattern.target[0]} <= pair
         )

@@ -281,6 +281,18 @@ class Evidence:
         return np.array([answer(probe, machine, model) for probe in probes]) + self.start_s
 
 
+def _ranks_to_a_core(structure: Machine, cores: int, local_ranks: int) -> float:
+    """Ranks that share a core, at least 1; 1 of networks with links.
+
+    There probes of all ranks at once would meet on links, and a rank alone shows what a link does.
+    """
+    return (
+        max(local_ranks / max(cores, 1), 1.0)
+        if structure.topology.kind == "crossbar" and cores
+        else 1.0
+    )
+
+
 def all_probes(structure: Machine, ranks: int, scale: Scale, *, quick: bool) -> list[Probe]:
     """Return probes to fit, and exchanges that are held back to be predicted."""
     return [
@@ -295,9 +307,9 @@ def probes_of(data: Measurements, structure: Machine) -> list[Probe]:
     Raises:
         InputError: a probe that conset makes has no times there: the data are of another version.
     """
-    probes = all_probes(
-        structure, data.ranks, Scale(data.alone_s, data.rate_Bps, data.large), quick=data.quick
-    )
+    busy = _ranks_to_a_core(structure, data.cores, data.local_ranks) > 1
+    scale = Scale(data.alone_s, data.rate_Bps, data.large, busy)
+    probes = all_probes(structure, data.ranks, scale, quick=data.quick)
     if missing := [probe.name for probe in probes if probe.name not in data.times_s]:
         raise InputError(
             f"measurements: no times of '{missing[0]}' and {len(missing) - 1} more: of "
@@ -340,7 +352,7 @@ def measure(
             {"name": probe.name, "watch": probe.watch, "late_s": probe.late_s} for probe in probes
         ]
         orders = {"tasks": tasks, "budget_s": time_s, "timeout_s": 60.0, "seed": seed}
-        plans = {probe.name: make_plan(probe.schedule) for probe in probes}
+        plans = {probe.name: make_plan(probe.program or probe.schedule) for probe in probes}
         taking = max(probe.ranks for probe in probes)
         return run_job(
             _TASK,
@@ -418,14 +430,15 @@ def _measure_by(
 ) -> Measurements:
     """Return the times of all probes, whose sizes a first look decides; `ask` has the times."""
     look = first_look(structure, ranks)
-    times = ask(look)["times_s"]
+    seen = ask(look)
     alone = {
-        probe.size: min(times[probe.name]) / probe.schedule.transfers
-        for probe in sorted(look, key=lambda probe: probe.schedule.transfers)
+        probe.size: min(seen["times_s"][probe.name]) / probe.messages
+        for probe in sorted(look, key=lambda probe: probe.messages)
     }
     *_, second, largest = sorted(alone)
     rate = (largest - second) / max(alone[largest] - alone[second], 1e-12)
-    scale = Scale.of(max(alone[SMALLEST_B], 1e-9), rate, MESSAGE_S)
+    sharing = _ranks_to_a_core(structure, seen["cores"], seen["local_ranks"])
+    scale = Scale.of(max(alone[SMALLEST_B], 1e-9), rate, MESSAGE_S, sharing)
     found = ask(all_probes(structure, ranks, scale, quick=quick))
     return Measurements(
         structure.to_spec(),

@@ -18,15 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import isqrt
 
 import numpy as np
 
 from conset.base import format_size
-from conset.compilation import CompileOptions, compile_pattern
+from conset.compilation import CompileOptions, compile_combined, compile_pattern
 from conset.machine import Limits, Machine, route_links
 from conset.methods import ranks_on_nodes
 from conset.pattern import Pattern, parse_pattern
-from conset.schedule import Schedule
+from conset.schedule import Program, Schedule
 
 MOST = 64
 """Ranks whose pairs are looked at."""
@@ -244,6 +245,8 @@ SMALLEST_B = 8
 WINDOWS = (2, 3, 4, 6, 8, 16)
 """Messages of one rank under way at once: slots show as steps."""
 QUICK_WINDOWS = (2, 4, 16)
+BY_ALL = ("chain", "pair", "both", "out", "in")
+"""Series that all ranks carry out at once where they share cores: what words are fitted to."""
 LOOK = "look"
 """Series of the first look at a machine."""
 PHASES = 9
@@ -264,6 +267,8 @@ class Probe:
         late_s: how much later than the others who receives begins [s]; 0: all begin at once.
         held_back: whether no word is fitted to it.
         one_each: whether one rank has one long message to or from each of several others.
+        times: how often it is carried out at once, each time with all ranks one further.
+        program: what is executed in place of the schedule, which is it as a whole.
         label: what it is, for people.
     """
 
@@ -276,7 +281,14 @@ class Probe:
     late_s: float = 0.0
     held_back: bool = False
     one_each: bool = False
+    times: int = 1
+    program: Program | None = None
     label: str = ""
+
+    @property
+    def messages(self) -> int:
+        """Messages, those of one time."""
+        return self.schedule.transfers // self.times
 
     @property
     def ranks(self) -> int:
@@ -297,20 +309,29 @@ class Scale:
         alone_s: a small message alone [s].
         rate_Bps: of a long message alone [B/s].
         large: the longest message that is sent [B], a power of two.
+        busy: whether ranks share cores: what is fitted then is measured while all ranks do it at
+            once, as they do in an exchange. What a rank alone takes is a fraction of that.
     """
 
     alone_s: float
     rate_Bps: float  # noqa: N815
     large: int
+    busy: bool = False
 
     @staticmethod
-    def of(alone_s: float, rate_Bps: float, message_s: float) -> Scale:  # noqa: N803
+    def of(
+        alone_s: float,
+        rate_Bps: float,  # noqa: N803
+        message_s: float,
+        sharing: float = 1.0,
+    ) -> Scale:
         """The scale on which the longest message takes about `message_s`.
 
-        If 64 KiB to 1 MiB are.
+        If 64 KiB to 1 MiB are. `sharing`: ranks to a core, where that is above 1.
         """
-        power = int(np.clip(np.round(np.log2(max(rate_Bps * message_s, 1.0))), 16, 20))
-        return Scale(alone_s, rate_Bps, 1 << power)
+        alone_s, rate = alone_s * sharing, rate_Bps / sharing
+        power = int(np.clip(np.round(np.log2(max(rate * message_s, 1.0))), 16, 20))
+        return Scale(alone_s, rate, 1 << power, sharing > 1)
 
     def time_s(self, size: int) -> float:
         """About how long a message takes."""
@@ -337,7 +358,7 @@ def make_schedule(
     messages: Sequence[tuple[int, int, int]],
     *,
     phase: Sequence[int] | None = None,
-    chain: bool = False,
+    chain: int = 0,
     sync: str = "none",
     name: str = "probe",
 ) -> Schedule:
@@ -348,7 +369,7 @@ def make_schedule(
         ranks: of the pattern.
         messages: (source, target, bytes), in posting order.
         phase: of each message, not falling; None: all in one.
-        chain: whether each message waits for the one before.
+        chain: that each message waits for the one so many before; 0: for none.
         sync: the policy.
         name: for people.
     """
@@ -357,7 +378,7 @@ def make_schedule(
     index = np.empty(order.size, np.int32)
     index[order] = np.arange(order.size)
     offsets = np.searchsorted(given[order, 0], np.arange(ranks + 1)).astype(np.int64)
-    before = np.stack([index[:-1], index[1:]], axis=1) if chain and order.size > 1 else None
+    before = np.stack([index[:-chain], index[chain:]], axis=1) if 0 < chain < order.size else None
     pattern = Pattern(
         ranks, offsets, given[order, 1].astype(np.int32), given[order, 2], before, name=name
     )
@@ -374,6 +395,7 @@ class _Maker:
         self.machine, self.ranks, self.scale, self.quick = machine, ranks, scale, quick
         self.places = Places(machine, ranks)
         self.sizes = scale.sizes(quick=quick)
+        self.times = ranks if scale.busy else 1
         self.probes: list[Probe] = []
 
     def add(
@@ -390,9 +412,17 @@ class _Maker:
         one_each: bool = False,
     ) -> None:
         name = f"{series} {key or f'{x:g}'} {format_size(size)}"
-        schedule = make_schedule(self.machine, self.ranks, messages, chain=chain, name=name)
+        times = self.times if series in BY_ALL else 1
+        messages = [
+            ((source + k) % self.ranks, (target + k) % self.ranks, size)
+            for source, target, size in messages
+            for k in range(times)
+        ]
+        schedule = make_schedule(self.machine, self.ranks, messages, chain=chain * times, name=name)
         self.probes.append(
-            Probe(name, series, schedule, size, x, watch, one_each=one_each, label=label)
+            Probe(
+                name, series, schedule, size, x, watch, one_each=one_each, times=times, label=label
+            )
         )
 
     def chain(self, pair: Pair, size: int) -> None:
@@ -580,12 +610,32 @@ class _Maker:
             f"8 small messages from each of {len(pairs)} ranks",
         )
 
+    def stages(self) -> None:
+        """A complete exchange in two stages, and its bundles without anything to pack."""
+        bundle = self.scale.large >> 2
+        base = max(isqrt(self.ranks - 1) + 1, 2)
+        pattern = parse_pattern(f"alltoall:size={max(bundle // base, 1)}", ranks=self.ranks)
+        options = CompileOptions(method="naive", sync="none")
+        made = compile_combined(pattern, self.machine, options, f"radix:{base}")
+        if made.whole.pattern.packed is None:
+            return
+        plain = replace(made.whole, pattern=replace(made.whole.pattern, packed=None))
+        for name, schedule, program in (
+            ("packed", made.whole, made.program),
+            ("plain", plain, None),
+        ):
+            label = f"a complete exchange in two stages, {name}"
+            self.probes.append(
+                Probe(f"stages {name}", "stages", schedule, bundle, 2, program=program, label=label)
+            )
+
     def policies(self) -> None:
         """Phases of small messages under barriers of all ranks or of parts, and with signals.
 
         Of all, phases of long ones under barriers too, as those are what barriers are for.
         """
-        counts = [2**k for k in range(1, 12) if 2**k < self.ranks] if not self.quick else []
+        few = self.quick or self.times > 1  # of parts others would be idle
+        counts = [] if few else [2**k for k in range(1, 12) if 2**k < self.ranks]
         for ranks in [*counts, self.ranks]:
             for sync in ("local", "barrier", "ready"):
                 if sync != "ready" or ranks == self.ranks:
@@ -657,6 +707,8 @@ def make_probes(machine: Machine, ranks: int, scale: Scale, *, quick: bool = Fal
     maker.behind()
     maker.storms()
     maker.loaded()
+    if machine.topology.kind == "crossbar":  # elsewhere bundles would meet on links
+        maker.stages()
     maker.policies()
     maker.late()
     return list({probe.name: probe for probe in maker.probes}.values())

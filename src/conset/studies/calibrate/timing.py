@@ -146,7 +146,8 @@ class _Exchanges:
             for t in tasks
             if rank < t.plan.ranks
         ]
-        send = np.zeros(max((size for size, _ in sizes), default=0), np.uint8)
+        # written, or all of its pages were one page of zeros, in a cache
+        send = np.full(max((size for size, _ in sizes), default=0), 1, np.uint8)
         receive = np.zeros(max((size for _, size in sizes), default=0), np.uint8)
         self._exchanges = [
             Exchange(
