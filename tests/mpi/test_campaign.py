@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from conset.base.errors import VerificationError
+from conset.report.campaign import campaign_markdown
 from conset.studies.campaign.campaign import campaign_of
 from conset.studies.campaign.run import read_results, run_campaign
 from support.fabrics import Cluster
@@ -88,6 +89,29 @@ def test_several_ranks_a_node_are_calibrated_and_measured(tmp_path: Path) -> Non
         assert result.conditions["bytes_checked"] == 4 * len(own_times) * result.bytes
         assert all(time > 0 for each in result.timed for time in each.times_s)
     assert read_results(campaign, tmp_path / "results") == run.results
+
+
+@pytest.mark.openmpi
+def test_the_choice_may_be_measured(tmp_path: Path) -> None:
+    """Rounds that choose are executed and checked beside those that are reported."""
+    campaign = campaign_of(
+        {
+            "machines": [{"spec": "crossbar:4", "name": "host"}],
+            "patterns": [{"spec": "alltoall"}],
+            "choice": {"measure": 2},
+            "repeat": {"least": 3, "most": 3, "drop": 0},
+        }
+    )
+    run = run_campaign(campaign, tmp_path)
+    assert run.failures == {}
+    (result,) = run.results
+    assert {len(each.times_s) for each in result.timed} == {3}
+    own_times = {each.name for each in result.timed if not each.same_as}
+    assert result.conditions["bytes_checked"] == (1 + 2 + 3) * len(own_times) * result.bytes
+    assert "measured in 2 rounds before" in result.choice.facts["why"]
+    assert result.choice.same_as in ("", *campaign.baselines)
+    assert read_results(campaign, tmp_path) == run.results
+    assert "in the median of 2 rounds before" in campaign_markdown(campaign, run.results)
 
 
 def test_wrong_bytes_end_a_case(monkeypatch: pytest.MonkeyPatch) -> None:

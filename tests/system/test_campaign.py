@@ -36,8 +36,10 @@ from conset.studies.campaign.result import (
     write_tables,
 )
 from conset.studies.campaign.run import (
+    SCHEDULED,
     Progress,
     Standing,
+    choose_measured,
     parse_share,
     read_results,
     run_campaign,
@@ -470,6 +472,15 @@ BROKEN = [
         r"unknown method 'firstfit': did you mean 'first-fit'",
     ),
     ('spec = "alltoall"', 'spec = "alltoall:size={size/0}"', r"must not be divided by 0"),
+    *(
+        ('spec = "alltoall"', f'spec = "alltoall"\n[choice]\nmeasure = {given}', message)
+        for given, message in (
+            ("-1", r"choice\.measure"),
+            ('"5"', r"choice\.measure"),
+            ("2.5", r"choice\.measure"),
+            ("5", r"choice\.measure: needs mode measured, and collectives in mpi"),
+        )
+    ),
 ]
 
 
@@ -545,6 +556,41 @@ def test_repetitions_go_on_while_they_are_not() -> None:
     wild = [[1 + k % 3, 1, 1, 2] for k in range(9)]
     race, after = raced(Stopping(least=3, most=6, precision=0.03), wild)
     assert (len(after), race.stopped) == (7, "most")
+
+
+@pytest.mark.parametrize("before", [1, 2, 5])
+def test_what_chooses_is_not_what_is_reported(before: int) -> None:
+    """Repetitions before those that count are apart from them, and not among what ends them."""
+    times = [[9, 9, 9, 9], *[[3, 1, 2, 9]] * before, *[[1, 1, 1, 1]] * 9]
+    race, after = raced(Stopping(least=3, most=20, precision=0.03, before=before), times)
+    assert (len(after), race.stopped) == (1 + before + 3, "precision")
+    assert race.before_s == dict(zip(NAMES, ([t] * before for t in (3, 1, 2, 9)), strict=True))
+    assert set(map(tuple, race.times_s.values())) == {(1, 1, 1)}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_choice_by_measurement_is_the_fastest_of_its_schedule_and_mpi(seed: int) -> None:
+    random = Random(seed)
+    names = [CHOICE, NAIVE, "lp", "alltoallv", "alltoall"]
+    contests = list(result_of(dict.fromkeys(names, ()), alltoallv="mpi", alltoall="mpi").contests)
+    contests[2] = replace(contests[2], same_as=CHOICE)
+    before = {name: [random.uniform(1, 2) for _ in range(3)] for name in names}
+    before[NAIVE] = [0.5] * 3  # is no candidate
+    medians = {name: sorted(before[name])[1] for name in (CHOICE, "alltoallv", "alltoall")}
+    fastest = min(medians, key=lambda name: medians[name])
+    choice, *others = choose_measured(contests, before)
+    assert (choice.name, choice.kind) == (CHOICE, "choice")
+    assert "measured in 3 rounds before" in choice.facts["why"]
+    assert [each.name for each in others[:4]] == names[1:]
+    if fastest == CHOICE:
+        assert (choice.same_as, choice.facts["method"], len(others)) == ("", "lp", 4)
+    else:
+        assert (choice.same_as, choice.facts["method"]) == (fastest, fastest)
+        assert not choice.predicted_s  # no model says anything of MPI's own
+        assert (others[1].same_as, others[4].name) == (SCHEDULED, SCHEDULED)
+        assert report.choice_name(choice) == report.MPI_NAMES[fastest]
+    without = [replace(each, skipped="no" if each.name == fastest else "") for each in contests]
+    assert choose_measured(without, before)[0].same_as != fastest
 
 
 def test_who_is_clearly_slower_is_left_out() -> None:

@@ -444,11 +444,11 @@ def measure_plans(
         clocks.append(np.zeros((2, len(names))))
         order = _order(np.flatnonzero(going).tolist(), repetition)
         for place, k in enumerate(order):
-            tell((repetition + place / len(order)) / (stopping.most + 1), "")
+            tell((repetition + place / len(order)) / (stopping.last + 1), "")
             clocks[-1][:, k] = own.time(names[k], variants[names[k]], repetition)
         # where every contender is repeated `most` times, nothing depends on times before the end
         if (
-            repetition == stopping.most
+            repetition == stopping.last
             or stopping.least < stopping.most
             or stopping.drop
             or stopping.time_s < np.inf
@@ -471,7 +471,8 @@ def measure_plans(
     facts = own.gather_facts()
     if facts is None:
         return None
-    ended = {"times_s": race.times_s, "stopped": race.stopped, "measuring_s": measuring_s}
+    ended = {"times_s": race.times_s, "before_s": race.before_s, "measuring_s": measuring_s}
+    ended["stopped"] = race.stopped
     return {**facts, **ended, "switch_parts": parts}
 
 

@@ -217,10 +217,12 @@ class PairedResult(TimedResult):
     Attributes:
         stopped: why repetitions ended: `precision`, `most` or `time`.
         measuring_s: from the first exchange to the last [s].
+        before_s: times of the repetitions before those that count, as `times_s` [s].
     """
 
     stopped: str
     measuring_s: float
+    before_s: dict[str, list[float]]
 
 
 def run_plan(

@@ -82,6 +82,8 @@ class Stopping:
             further; 0: all are.
         time_s: what measuring may take, but for the `least` repetitions, which may take four times
             that [s].
+        before: repetitions before those, whose times are kept apart: what is chosen by them is not
+            judged by them.
     """
 
     least: int = 3
@@ -89,6 +91,12 @@ class Stopping:
     precision: float = 0.03
     drop: float = 1.5
     time_s: float = 60.0
+    before: int = 0
+
+    @property
+    def last(self) -> int:
+        """The last repetition at most, the first being 0."""
+        return self.before + self.most
 
     def __post_init__(self) -> None:
         if not 1 <= self.least <= self.most:
@@ -112,6 +120,7 @@ class Race:
         stopping: when repetitions end.
         fixed: who is repeated to the end.
         times_s: so far.
+        before_s: of the repetitions before those.
         stopped: why it ended.
     """
 
@@ -119,12 +128,14 @@ class Race:
     stopping: Stopping
     fixed: frozenset[str]
     times_s: dict[str, list[float]] = field(init=False)
+    before_s: dict[str, list[float]] = field(init=False)
     stopped: str = ""
     _look_at: int = field(init=False)
-    _before_s: float = 0.0
+    _last_s: float = 0.0
 
     def __post_init__(self) -> None:
         self.times_s = {name: [] for name in self.names}
+        self.before_s = {name: [] for name in self.names}
         self._look_at = self.stopping.least
 
     def after(self, repetition: int, took: Floats, going: Bytes, elapsed_s: float) -> Bytes:
@@ -132,16 +143,18 @@ class Race:
 
         The first is dropped.
         """
-        last_s, self._before_s = elapsed_s - self._before_s, elapsed_s
-        if repetition:
-            for k in np.flatnonzero(going).tolist():
-                self.times_s[self.names[k]].append(float(took[k]))
+        last_s, self._last_s = elapsed_s - self._last_s, elapsed_s
         stopping = self.stopping
+        if repetition:
+            kept = self.times_s if repetition > stopping.before else self.before_s
+            for k in np.flatnonzero(going).tolist():
+                kept[self.names[k]].append(float(took[k]))
+        repetition -= stopping.before
         if repetition >= stopping.most:
             self.stopped = "most"
         # where even few repetitions take too long, fewer are something
         allowed_s = stopping.time_s * (1 if repetition >= stopping.least else _PATIENCE)
-        if repetition and elapsed_s + last_s > allowed_s:
+        if repetition > 0 and elapsed_s + last_s > allowed_s:
             self.stopped = "time"
         if self.stopped:
             return np.zeros_like(going)

@@ -148,13 +148,19 @@ class ContenderEntry(Table):
 
 
 class ChoiceTable(Table):
-    """`[choice]`: what `auto` is asked for."""
+    """`[choice]`: what `auto` is asked for.
+
+    Attributes:
+        measure: rounds, before those that are reported, in which its schedule and MPI's collectives
+            are measured: the choice is the fastest; 0: its schedule. As of `alltoallv_init`.
+    """
 
     sync: str | None = None
     rank_by: str | None = None
     effort: Count = 1
     seed: Seed = 0
     combine: str = "none"
+    measure: Annotated[StrictInt, Field(ge=0, lt=2**31)] = 0
 
 
 class RepeatTable(Table):
@@ -301,6 +307,8 @@ def campaign_of(
                 find_model(name)
         elif table.models:
             raise UsageError("models: are for mode simulated, given measured")
+        if choice.measure and not (table.mode == "measured" and table.mpi):
+            raise UsageError("choice.measure: needs mode measured, and collectives in mpi")
         options = CompileOptions(
             sync=choice.sync, rank_by=choice.rank_by, effort=choice.effort, seed=choice.seed
         )
@@ -319,6 +327,7 @@ def campaign_of(
                 repeat.precision,
                 repeat.drop,
                 parse_time(repeat.time, "repeat.time"),
+                choice.measure,
             ),
             models=tuple(dict.fromkeys(table.models)),
             calibration=dict(table.calibration),

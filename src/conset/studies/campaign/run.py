@@ -24,6 +24,7 @@ from fnmatch import fnmatchcase
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 from conset.base import (
@@ -37,6 +38,7 @@ from conset.base import (
     completed,
     count_of,
     duration_text,
+    format_time,
     parse_json,
     replacing,
     unknown_argument,
@@ -58,6 +60,8 @@ TESTBED_TTL_S = 7200.0
 """Maximum life of a testbed [s]."""
 MIN_REPETITIONS = 3
 """Number of repetitions below which there is no interval."""
+SCHEDULED = "the schedule of auto"
+"""Name of what `auto` compiles where the choice is made by measurement."""
 POSTED = Contender(NAIVE, CompileOptions(method=NAIVE, sync="none"))
 """What the naive exchange is predicted as."""
 
@@ -359,6 +363,9 @@ def measure_case(task: Task, campaign: Campaign, mpiexec: str | None, start_s: f
             f"{count_of(result.mismatches, 'wrong byte')}: {'; '.join(result.wrong)}"
         )
     times = {name: tuple(own) for name, own in result.times_s.items()}
+    if campaign.stopping.before:
+        contests = choose_measured(contests, result.before_s)
+        times[SCHEDULED] = times[CHOICE]
     conditions = {
         "mpi": result.mpi,
         "cores": result.cores,
@@ -367,6 +374,7 @@ def measure_case(task: Task, campaign: Campaign, mpiexec: str | None, start_s: f
         "load_before": round(before, 2),
         "load_after": round(os.getloadavg()[0], 2),
         "repetitions": repetitions,
+        "before": campaign.stopping.before,
         "stopped": result.stopped,
         "bytes_checked": result.bytes_checked,
         "elapsed_s": round(result.elapsed_s, 3),
@@ -380,6 +388,36 @@ def measure_case(task: Task, campaign: Campaign, mpiexec: str | None, start_s: f
         replace(each, times_s=times.get(each.same_as or each.name, ())) for each in contests
     )
     return task.result(machine, pattern, "", timed, conditions)
+
+
+def choose_measured(
+    contests: Sequence[Contest], before_s: Mapping[str, Sequence[float]]
+) -> list[Contest]:
+    """Return the contests with the choice by measurement: its schedule, or MPI's own.
+
+    Where MPI's own is chosen the schedule of `auto` is a contender of its own.
+
+    Args:
+        contests: the choice first.
+        before_s: by name, times of the rounds that choose [s].
+    """
+    auto, *others = contests
+    own = [CHOICE, *(each.name for each in others if each.kind == "mpi" and not each.skipped)]
+    took = sorted((median(before_s[name]), name != CHOICE, name) for name in own)
+    said = ", ".join(
+        f"{SCHEDULED if name == CHOICE else name} {format_time(time_s)}" for time_s, _, name in took
+    )
+    reason = f"measured in {count_of(len(before_s[CHOICE]), 'round')} before: {said}"
+    why = "; ".join(filter(None, (reason, auto.facts["why"])))
+    if (chosen := took[0][2]) == CHOICE:
+        return [replace(auto, facts={**auto.facts, "why": why}), *others]
+    facts = {**dict.fromkeys(auto.facts), "method": chosen, "why": why}
+    moved = {CHOICE: SCHEDULED}
+    return [
+        Contest(CHOICE, "choice", facts, same_as=chosen),
+        *(replace(each, same_as=moved.get(each.same_as, each.same_as)) for each in others),
+        replace(auto, name=SCHEDULED, kind="schedule"),
+    ]
 
 
 @dataclass(frozen=True)
