@@ -299,8 +299,8 @@ def conditions_of(campaign: Campaign, results: Sequence[CaseResult]) -> list[str
         lines.insert(
             0,
             f"The choice is the fastest, in the median of {count_of(rounds, 'round')} before those "
-            f"reported, of the schedule of auto and MPI's collectives, as by the option measure "
-            f"of alltoallv_init: MPI's own in {count_of(chosen, 'case')}.",
+            f"reported, of the schedule of auto and MPI's collectives: MPI's own in "
+            f"{count_of(chosen, 'case')}.",
         )
     present = {result.case.machine for result in results}
     for source in campaign.machines.values():

@@ -152,7 +152,7 @@ class ChoiceTable(Table):
 
     Attributes:
         measure: rounds, before those that are reported, in which its schedule and MPI's collectives
-            are measured: the choice is the fastest; 0: its schedule. As of `alltoallv_init`.
+            are measured: the choice is the fastest; 0: its schedule.
     """
 
     sync: str | None = None
