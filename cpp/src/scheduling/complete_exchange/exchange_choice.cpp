@@ -107,17 +107,12 @@ bool applies_torus_absorbed(const ExchangeBox& box) {
            });
 }
 
-bool applies_torus_cube(const ExchangeBox& box) {
-    return box.sides.size() == 3 && box.is_torus() && box.is_cube() && box.sides[0] % 8 == 0;
-}
-
 constexpr std::array kMethods{
     ExchangeMethod{"translations", applies_translations, schedule_translations},
     ExchangeMethod{"square 4m", applies_square<0>, schedule_square_4m},
     ExchangeMethod{"affine", applies_affine, schedule_affine},
     ExchangeMethod{"square 4m+2", applies_square<2>, schedule_square_4m2},
     ExchangeMethod{"square 4m+3", applies_square<3>, schedule_square_4m3},
-    ExchangeMethod{"torus cube", applies_torus_cube, schedule_torus_cube},
     ExchangeMethod{"torus", applies_torus, schedule_torus},
     ExchangeMethod{"torus, lines absorbed", applies_torus_absorbed, schedule_torus_absorbed},
     ExchangeMethod{"torus lines", applies_torus_lines, schedule_torus_lines},

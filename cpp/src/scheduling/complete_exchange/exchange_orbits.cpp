@@ -29,7 +29,7 @@ Map after(const Map& outer, const Map& inner) {
 
 // Of several sides at once by each generator.
 Symmetry reflections(const ExchangeBox& box, const Array<Array<std::int32_t>>& generators) {
-    Symmetry group{{identity(box)}, false, {1}};
+    Symmetry group{{identity(box)}, {1}};
     for (const auto& axes : generators) {
         Map mirror = identity(box);
         for (std::int32_t& node : mirror)
@@ -40,15 +40,6 @@ Symmetry reflections(const ExchangeBox& box, const Array<Array<std::int32_t>>& g
         group.orders.push_back(group.order());
     }
     return group;
-}
-
-// A square's quarter turns, which swap the ends of a message, after its half turn.
-Symmetry quarter_turns(const ExchangeBox& box) {
-    const std::int32_t side = box.sides[0];
-    Map turn = identity(box);
-    for (std::int32_t& node : turn) node = node % side * side + side - 1 - node / side;
-    const Map half = after(turn, turn);
-    return {{identity(box), half, turn, after(turn, half)}, true, {1, 2, 4}};
 }
 
 // Divisors of a cycle, itself included, such that moving by one keeps the routes of a line.
@@ -115,9 +106,7 @@ Array<Symmetry> translations(const ExchangeBox& box, std::int32_t most) {
 }  // namespace
 
 std::int32_t Symmetry::image(const ExchangeBox& box, std::int32_t element, std::int32_t message) const {
-    const Map& map = nodes[element];
-    const std::int32_t source = map[box.source(message)], target = map[box.target(message)];
-    return swaps && 2 * element >= order() ? box.message(target, source) : box.message(source, target);
+    return box.message(nodes[element][box.source(message)], nodes[element][box.target(message)]);
 }
 
 Array<Symmetry> symmetries(const ExchangeBox& box, std::int32_t most) {
@@ -125,7 +114,6 @@ Array<Symmetry> symmetries(const ExchangeBox& box, std::int32_t most) {
     if (!box.is_mesh()) {
         found = translations(box, most);
     } else {
-        if (box.sides.size() == 2 && box.is_cube()) found.push_back(quarter_turns(box));
         Array<Array<std::int32_t>> even;
         for (const std::int32_t axis : box.axes)
             if (box.sides[axis] % 2 == 0) even.push_back({axis});

@@ -9,8 +9,9 @@
 // largest total load leads: for each of its permutations the others may choose the cheaper of their families.
 // Windows: products are walked forth and back (reflected order) over the factors, and the sum of labels is turned back
 // by one for each step back; then on equal sides divisible by 4, consecutive steps can be merged across products too.
-// Guarantee: mesh, all sides 4m: n^{d+1}/4c where c divides m, the bisection bound. Mesh R x C, R < C: exact at c = 1
-// unless a side is 3 mod 4 or R is close to C. Other sides and dimensions: any, without a guarantee.
+// Guarantee: mesh, all sides 4m: n^{d+1}/4c where c divides m, the bisection bound; torus, all sides 8k: n^{d+1}/8c
+// where c divides k. Mesh R x C, R < C: exact at c = 1 unless a side is 3 mod 4 or R is close to C. Other sides and
+// dimensions: any, without a guarantee.
 // Complexity: O(messages) and O(products).
 // When not to use it: squares of side 4m have a closed form, 4m+2 a better packing, tori of two dimensions a denser
 // one.

@@ -1,4 +1,4 @@
-// Tori: one and two dimensions, two of which one has links to spare, and three equal sides of 8k.
+// Tori: one and two dimensions, and two of which one has links to spare.
 //
 // All pack the factors of cycles (`exchange_families.hpp`) and require ties by parity; other ties are mended by
 // `choose_exchange`. Complexity: O(messages) each. New, but for what a paragraph says.
@@ -19,16 +19,6 @@
 //             tail alone. A side 4k+2 may also have all ties upwards.
 // Guarantee: at c = 1: n^3/8 for a square n = 4k, exact; n^2(n+2)/8 for 4k+2; (n+1)^2(n-1)/8 for 4k+1.
 // Reference: none consulted; Hinrichs et al., SPAA 1994, doi:10.1145/181014.181028, have an optimal one on a 2-D torus.
-//
-// Three equal sides 8k: both types of all factors packed together, n^4/8c phases.
-// Problem: a cell of three blocks has 2^3 items, one for each combination of types, but a residue class of T = 4M slots
-// only half as many per label sum; sums of labels, which serve meshes of any dimension, waste half of the links.
-// Idea: M = 2k blocks in each of the N = 4k factors of a side; the item (k_i, s_i) is in slot
-// sum of A_i(k_i) + s_i d_i modulo 4M = 8k, with d_i = 2^{i-1} k and A_1(x) = x; A_2(x) = x for x < k, else x + k;
-// A_3(x) = x for x < k, else x + 3k.
-// Invariant: fix two of the three blocks and the type that names the link direction; what remains takes each slot at
-// most once. A cell's items are k slots apart, so c | k aligned slots merge.
-// Guarantee: n^4/8 steps, the bound; n^4/8c phases where c divides k.
 //
 // Two dimensions, one of which has links to spare: permutations of it times whole factors of the other.
 // Problem: where a torus R x C has R well below C the links of the long cycles decide, and every row should use both
@@ -245,27 +235,6 @@ Phases schedule_torus_absorbed(const ExchangeBox& box, Families&) {
         }
     }
     return merge_steps(box, absorb_leftovers(box, std::move(step), first));
-}
-
-// The packing; consecutive slots merged up to the contention.
-Phases schedule_torus_cube(const ExchangeBox& box, Families&) {
-    const std::int32_t side = box.sides[0], k = side / 8;
-    const Factors factors = build_factors(side, true);
-    const std::int32_t count = factors.count, groups = count * count * count;
-    ProductTables tables(box, box.axes);
-    for (const std::int32_t axis : {0, 1, 2}) {
-        const std::int32_t far = axis == 0 ? 0 : axis == 1 ? k : 3 * k;
-        Array<std::int32_t> label(factors.block);
-        for (std::size_t at = 0; at < label.size(); ++at)
-            label[at] += (factors.block[at] < k ? 0 : far) + factors.type[at] * (k << axis);
-        tables.add(factors.factor, label);
-    }
-    tables.stride = {1, count, count * count};
-    tables.variant.assign(as_size(count), 0);
-    tables.resize_groups(as_size(groups));
-    tables.modulus.assign(as_size(groups), side);
-    for (std::int32_t group = 0; group < groups; ++group) tables.base[group] = group * side;
-    return merge_steps(box, product_steps(tables));
 }
 
 // The cheaper of both ways to name the short side, and of its families; steps merged up to the contention.

@@ -18,7 +18,7 @@ namespace conset {
 using ExchangeConstruction = Phases(const ExchangeBox&, Families&);
 
 ExchangeConstruction schedule_affine, schedule_product, schedule_square_4m2, schedule_square_4m3, schedule_torus,
-    schedule_torus_absorbed, schedule_torus_cube, schedule_torus_lines;
+    schedule_torus_absorbed, schedule_torus_lines;
 
 bool applies_affine(const ExchangeBox& box);
 

@@ -5,9 +5,8 @@
 // smaller. Where |G| does not divide the number of phases, some are their own images under a subgroup H, and hold
 // messages with their images under H; such a phase has |G| / |H| images.
 // Maps that keep routes: reflections of a mesh, free where a reflected side is even or all sides are reflected (the
-// half turn); on a square a quarter turn of a message that is sent back, (s, t) -> (R t, R s), as a route along the row
-// first, turned and reversed, goes along the row first again; on a cycle of odd length all translations, on one of even
-// length those that agree with the rule for ties, which is checked line by line.
+// half turn); on a cycle of odd length all translations, on one of even length those that agree with the rule for ties,
+// which is checked line by line.
 // Search: negotiation (`negotiated.hpp`) of one message per orbit.
 #pragma once
 
@@ -21,7 +20,6 @@ namespace conset {
 // A group G, commutative and without fixed messages.
 struct Symmetry {
     Array<Array<std::int32_t>> nodes;  // where each element takes each node; the first one nowhere
-    bool swaps = false;                // the second half of the elements swap the ends of a message
     // Of subgroups, rising, from 1 to |G|: the first elements are a subgroup, and so many in a row are its cosets.
     Array<std::int32_t> orders;
 
@@ -30,8 +28,8 @@ struct Symmetry {
     std::int32_t image(const ExchangeBox& box, std::int32_t element, std::int32_t message) const;
 };
 
-// Groups of at most `most` elements each that are worth trying, the largest first: reflections of a mesh, quarter turns
-// of a square; translations along each cycle; at last the group of one element.
+// Groups of at most `most` elements each that are worth trying, the largest first: reflections of a mesh; translations
+// along each cycle; at last the group of one element.
 Array<Symmetry> symmetries(const ExchangeBox& box, std::int32_t most);
 
 // One message per orbit, in slots that stand for phases.
