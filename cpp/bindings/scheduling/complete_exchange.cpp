@@ -17,11 +17,6 @@ std::int64_t link_load(const ExchangeBox& box, std::int32_t axis) {
     return box.link_load(axis);
 }
 
-Phases merged(const ExchangeBox& box, Phases phases, std::int32_t most) {
-    phases.offsets = merge_phases(box.nodes(), phases.offsets, phases.message, most);
-    return phases;
-}
-
 }  // namespace
 
 void bind_complete_exchange(nb::module_& module) {
@@ -39,7 +34,7 @@ void bind_complete_exchange(nb::module_& module) {
         .def_ro("bound", &ExchangeBox::bound)
         .def_prop_ro("messages", &ExchangeBox::messages)
         .def("link_load", &link_load, nb::arg("axis"))
-        .def("merged", &merged, nb::arg("phases"), nb::arg("most"), nb::call_guard<nb::gil_scoped_release>())
+        .def("merged", &merge_phases, nb::arg("phases"), nb::arg("most"), nb::call_guard<nb::gil_scoped_release>())
         .def("choose", &choose_exchange, nb::kw_only(), nb::arg("effort"), nb::arg("seed"),
              nb::call_guard<nb::gil_scoped_release>());
 }

@@ -54,13 +54,19 @@ public:
         if (resources.limits().exchange) add_exchange_rows();
     }
 
+    // Places transfer k in `phase` where it fits there; no exchange.
+    bool keep(std::int32_t k, std::int32_t phase) {
+        list_taken(k);
+        if (std::any_of(taken_.begin(), taken_.end(), [&](std::int32_t row) { return occupancy_.full(row, phase); }))
+            return false;
+        for (const std::int32_t row : taken_) occupancy_.take(row, phase);
+        phase_[k] = phase;
+        return true;
+    }
+
     // Places transfer k in phase `start` or later.
     std::int32_t place(std::int32_t k, std::int32_t start) {
-        poll_.count();
-        taken_.clear();
-        resources_.each(k, [&](std::int32_t resource) {
-            if (row_of_[resource] != kRoomy) taken_.push_back(row_of_[resource]);
-        });
+        list_taken(k);
         const bool exchange = resources_.limits().exchange && resources_.routes().leaves(k);
         const std::int32_t phase = exchange ? find_exchange(k, start) : occupancy_.find(taken_, start);
         for (const std::int32_t row : taken_) occupancy_.take(row, phase);
@@ -72,6 +78,13 @@ public:
 
 private:
     static constexpr std::int32_t kRoomy = -1;  // can never be full
+
+    void list_taken(std::int32_t k) {
+        taken_.clear();
+        resources_.each(k, [&](std::int32_t resource) {
+            if (row_of_[resource] != kRoomy) taken_.push_back(row_of_[resource]);
+        });
+    }
 
     std::int32_t node(std::size_t which, std::int32_t v) const {
         return exchange_base_ + static_cast<std::int32_t>(which) * resources_.routes().network.nodes() + v;
@@ -127,7 +140,6 @@ private:
         placed_[k] = true;
     }
 
-    StopPoll poll_;
     const Resources& resources_;
     Occupancy occupancy_;
     Array<std::int32_t> row_of_, phase_, taken_;
@@ -143,7 +155,9 @@ void place_ordered(FirstFit& fit, Precedence& precedence, View<const std::int32_
     std::priority_queue<std::int32_t, Array<std::int32_t>, std::greater<>> ready;
     for (std::size_t k = 0; k < order.size(); ++k)
         if (precedence.ready(k)) ready.push(rank[k]);
+    StopPoll poll;
     while (!ready.empty()) {
+        poll.count();
         const std::int32_t k = order[ready.top()];
         ready.pop();
         const std::int32_t phase = fit.place(k, start[k]);
@@ -207,10 +221,27 @@ Array<std::int32_t> first_fit(const Resources& resources, View<const std::int32_
     FirstFit fit(resources);
     Precedence precedence(order.size(), first, second);
     if (precedence.empty()) {
-        for (const std::int32_t k : order) fit.place(k, 0);
+        StopPoll poll;
+        for (const std::int32_t k : order) {
+            poll.count();
+            fit.place(k, 0);
+        }
     } else {
         place_ordered(fit, precedence, order);
     }
+    return fit.give();
+}
+
+Array<std::int32_t> first_fit_around(const Resources& resources, View<const std::int32_t> start) {
+    FirstFit fit(resources);
+    Array<std::int32_t> rest, hops(start.size(), 0);
+    for (std::int32_t k = 0; as_size(k) < start.size(); ++k) {
+        if (start[k] >= 0 && fit.keep(k, start[k])) continue;
+        rest.push_back(k);
+        resources.routes().each_link(k, [&](std::int32_t) { ++hops[k]; });
+    }
+    std::stable_sort(rest.begin(), rest.end(), [&](std::int32_t a, std::int32_t b) { return hops[a] > hops[b]; });
+    for (const std::int32_t k : rest) fit.place(k, 0);
     return fit.give();
 }
 

@@ -20,6 +20,7 @@
 #include "conset/scheduling/complete_exchange/complete_exchange.hpp"
 #include "conset/scheduling/complete_exchange/exchange_orbits.hpp"
 #include "conset/scheduling/complete_exchange/exchange_search.hpp"
+#include "conset/scheduling/first_fit.hpp"
 
 namespace conset {
 
@@ -133,8 +134,7 @@ ExchangeChoice choose_exchange(const ExchangeBox& box, std::int32_t effort, std:
         tried.push_back({method.schedule(box, families), method.name});
         auto& [phases, name] = tried.back();
         if (mends && name != "translations") {  // what does not fit moves to the first phase with room
-            const ExchangeSearch search(box.network, box.contention);
-            phases = group_phases(search.fill(phase_of_messages(phases)));
+            phases = group_phases(first_fit_around(ExchangeResources(box).resources, phase_of_messages(phases)));
             name += ", mended";
         }
         if (phases.count() <= box.bound) return std::move(tried.back());

@@ -171,13 +171,9 @@ Array<std::int32_t> OrbitPacking::negotiate(std::int32_t phases, std::int64_t wo
         for (std::int32_t slot = whole; slot < slots; ++slot) add(share[slot], slot, slot + 1);
         items.push_back(static_cast<std::int64_t>(first_slot.size()));
     }
-    Array<std::int32_t> source, target;
-    for (std::int32_t m = 0; m < box_.messages(); ++m) {
-        source.push_back(box_.source(m));
-        target.push_back(box_.target(m));
-    }
+    const ExchangeResources all(box_);
     const std::int32_t one[1] = {1}, link[1] = {box_.contention};
-    const NegotiatedItems negotiated(box_.network, {source, target, {}, {}}, one,
+    const NegotiatedItems negotiated(box_.network, {all.source, all.target, {}, {}}, one,
                                      {items, offsets, message, first_slot, end_slot});
     Negotiation negotiation(negotiated, slots, {one, one, link, {}}, {1.0, 1.0, 0.2, 1.0}, seed);
     if (negotiation.run(std::int64_t{1} << 30, work) > 0) return {};

@@ -22,6 +22,7 @@
 
 #include "conset/scheduling/complete_exchange/exchange_constructions.hpp"
 #include "conset/scheduling/complete_exchange/exchange_search.hpp"
+#include "conset/scheduling/first_fit.hpp"
 
 namespace conset {
 
@@ -227,9 +228,7 @@ Phases schedule_product(const ExchangeBox& box, Families& families) {
 }
 
 Phases merge_steps(const ExchangeBox& box, View<const std::int32_t> step) {
-    Phases phases = group_phases(step);
-    phases.offsets = merge_phases(box.nodes(), phases.offsets, phases.message, box.contention);
-    return phases;
+    return merge_phases(box, group_phases(step), box.contention);
 }
 
 Array<std::int32_t> absorb_leftovers(const ExchangeBox& box, Array<std::int32_t> step, std::int32_t first) {
@@ -237,7 +236,7 @@ Array<std::int32_t> absorb_leftovers(const ExchangeBox& box, Array<std::int32_t>
     if (box.messages() > most_messages || first > steps_in(step)) return step;
     for (std::int32_t& entry : step)
         if (entry >= first) entry = -1;
-    return ExchangeSearch(box.network, box.contention).fill(step);
+    return first_fit_around(ExchangeResources(box).resources, step);
 }
 
 }  // namespace conset

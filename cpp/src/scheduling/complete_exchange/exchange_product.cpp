@@ -97,31 +97,28 @@ Array<std::int32_t> product_steps(const ProductTables& tables, std::int32_t merg
     return Walk(tables, merge).steps();
 }
 
-Array<std::int64_t> merge_phases(std::int32_t nodes, View<const std::int64_t> offsets, View<const std::int32_t> message,
-                                 std::int32_t most) {
+Phases merge_phases(const ExchangeBox& box, Phases phases, std::int32_t most) {
+    const Array<std::int64_t>& offsets = phases.offsets;
+    const Array<std::int32_t>& message = phases.message;
     Array<std::int64_t> merged{0};
-    Array<std::int32_t> sent(static_cast<std::size_t>(nodes), -1),
-        received(sent);  // the merged phase of the last one
+    Array<std::int32_t> sent(as_size(box.nodes()), -1), received(sent);  // the merged phase of the last one
     std::int32_t held = 0, current = 0;
     for (std::size_t p = 0; p + 1 < offsets.size(); ++p) {
         bool fits = held < most;
-        for (std::int64_t k = offsets[p]; fits && k < offsets[p + 1]; ++k) {
-            const std::int32_t s = message[k] / (nodes - 1), rest = message[k] % (nodes - 1), t = rest + (rest >= s);
-            fits = sent[s] != current && received[t] != current;
-        }
+        for (std::int64_t k = offsets[p]; fits && k < offsets[p + 1]; ++k)
+            fits = sent[box.source(message[k])] != current && received[box.target(message[k])] != current;
         if (!fits) {
             merged.push_back(offsets[p]);
             ++current;
             held = 0;
         }
         ++held;
-        for (std::int64_t k = offsets[p]; k < offsets[p + 1]; ++k) {
-            const std::int32_t s = message[k] / (nodes - 1), rest = message[k] % (nodes - 1);
-            sent[s] = received[rest + (rest >= s)] = current;
-        }
+        for (std::int64_t k = offsets[p]; k < offsets[p + 1]; ++k)
+            sent[box.source(message[k])] = received[box.target(message[k])] = current;
     }
     if (offsets.size() > 1) merged.push_back(offsets.back());
-    return merged;
+    phases.offsets = std::move(merged);
+    return phases;
 }
 
 }  // namespace conset

@@ -1,5 +1,4 @@
-// The closed form against its own inverse, every construction link by link, symmetries against routes, and the search
-// against a small case.
+// The closed form against its own inverse, every construction link by link, symmetries against routes.
 #include "conset/array.hpp"
 #include "conset/scheduling/complete_exchange/complete_exchange.hpp"
 
@@ -17,6 +16,7 @@
 #include "conset/scheduling/complete_exchange/exchange_product.hpp"
 #include "conset/scheduling/complete_exchange/exchange_search.hpp"
 #include "conset/scheduling/complete_exchange/transversal.hpp"
+#include "conset/scheduling/first_fit.hpp"
 
 namespace conset {
 namespace {
@@ -82,10 +82,10 @@ TEST(SquareExchange, RefusesOtherSides) {
 
 TEST(MergePhases, StopsAtTheLimitAndBeforeASenderOrReceiverRepeats) {
     // Three nodes: 0->1 | 1->2 | 2->0, 0->2 would repeat the sender 0 of the first.
-    const Array<std::int64_t> offsets{0, 1, 2, 4};
-    const Array<std::int32_t> message{0, 3, 4, 1};
-    EXPECT_EQ(merge_phases(3, offsets, message, 1), offsets);
-    EXPECT_EQ(merge_phases(3, offsets, message, 3), (Array<std::int64_t>{0, 2, 4}));
+    const ExchangeBox box(Network::box({3}, false, Tie::parity), 1);
+    const Phases phases{{0, 1, 2, 4}, {0, 3, 4, 1}};
+    EXPECT_EQ(merge_phases(box, phases, 1).offsets, phases.offsets);
+    EXPECT_EQ(merge_phases(box, phases, 3).offsets, (Array<std::int64_t>{0, 2, 4}));
 }
 
 TEST(Transversal, IsAPermutationWithDistinctSymbolsOfSmallLoad) {
@@ -104,33 +104,19 @@ TEST(Transversal, IsAPermutationWithDistinctSymbolsOfSmallLoad) {
     EXPECT_EQ(symbols.size(), 7U);
 }
 
-// A 3 x 3 mesh: 72 messages, 8 from each node, so no fewer than 8 phases.
-TEST(ExchangeSearch, EveryPartReturnsAPackingThatKeepsTheLimits) {
-    const Network mesh = Network::box({3, 3}, false, Tie::parity);
-    const Array<std::int32_t> nowhere(72, -1);
-    for (const std::int32_t contention : {1, 2}) {
-        const ExchangeSearch search(mesh, contention);
-        const Array<std::int32_t> filled = search.fill(nowhere), reordered = search.reorder(filled, 8, 50, 1);
-        for (const auto& packing : {filled, search.peel(1), reordered})
-            expect_valid(mesh, group_phases(packing), contention);
-        const auto phases = [](const Array<std::int32_t>& p) { return *std::max_element(p.begin(), p.end()) + 1; };
-        EXPECT_LE(phases(reordered), phases(filled));
-        EXPECT_GE(phases(reordered), 8);
-    }
+ExchangeBox box_of(Array<std::int32_t> sides, bool wrap, std::int64_t contention = 1) {
+    return {Network::box(std::move(sides), wrap, Tie::parity), contention};
 }
 
-TEST(ExchangeSearch, KeepsWhatFitsWhereItStands) {
-    const ExchangeSearch search(Network::box({3, 3}, false, Tie::parity), 1);
+TEST(FirstFitAround, KeepsWhatFitsWhereItStands) {
+    const ExchangeBox box = box_of({3, 3}, false);
     Array<std::int32_t> start(72, -1);
     start[0] = start[1] = start[8] = 5;  // 0->1 and 0->2 share their sender, 1->0 neither
-    const Array<std::int32_t> phase = search.fill(start);
+    const Array<std::int32_t> phase = first_fit_around(ExchangeResources(box).resources, start);
+    expect_valid(box.network, group_phases(phase), 1);
     EXPECT_EQ(phase[0], 5);
     EXPECT_NE(phase[1], 5);
     EXPECT_EQ(phase[8], 5);
-}
-
-ExchangeBox box_of(Array<std::int32_t> sides, bool wrap, std::int64_t contention = 1) {
-    return {Network::box(std::move(sides), wrap, Tie::parity), contention};
 }
 
 TEST(ProductPlan, OfEqualSidesDivisibleBy4IsAsShortAsTheClosedForm) {

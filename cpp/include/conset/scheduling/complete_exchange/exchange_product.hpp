@@ -14,6 +14,7 @@
 
 #include "conset/array.hpp"
 #include "conset/scheduling/complete_exchange/exchange_box.hpp"
+#include "conset/scheduling/phases.hpp"
 
 namespace conset {
 
@@ -42,8 +43,7 @@ struct ProductTables {
 Array<std::int32_t> product_steps(const ProductTables& tables, std::int32_t merge = 1);
 
 // Merges consecutive phases: at most `most` of them, and never a sender or receiver twice. Greedy, which is optimal for
-// a given order because a shorter window is never harder to fill. Returns the new offsets.
-Array<std::int64_t> merge_phases(std::int32_t nodes, View<const std::int64_t> offsets, View<const std::int32_t> message,
-                                 std::int32_t most);
+// a given order because a shorter window is never harder to fill.
+Phases merge_phases(const ExchangeBox& box, Phases phases, std::int32_t most);
 
 }  // namespace conset
