@@ -147,7 +147,8 @@ typedef void (*conset_producer)(void* elements, int64_t count, void* state);
  *
  * options: NULL, or pairs that end with `;`, in any order (the last may lack it):
  *     machine=torus:4x4   mesh:, torus:, hypercube:, ring:, crossbar:, or a file that `conset machines X -o x.machine`
- *                         wrote; default crossbar:<ranks>
+ *                         wrote; default: a crossbar
+ *     ranks_per_node=1    rank r is on node r / ranks_per_node of it, unless the file knows the hosts of its job
  *     method=auto         naive, lp, gen, pex-gen-shift, rs-n, rs-nl, coloring, first-fit, decreasing, negotiated,
  *                         half-duplex, event-list, bounded, auto
  *     sync=auto           none, local, ready, detect, barrier, barrier:<k>; auto: the fastest by the machine's model,

@@ -128,8 +128,8 @@ int main(int argc, char** argv) {
 
     MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (before.rank == 0)
-        printf("alltoallv: method %s, sync %s, %ld phases, %d wrong values\n", info.method, info.sync,
-               (long)info.phases, all);
+        printf("alltoallv: method %s, combine %s, sync %s, %ld phases, %d wrong values\n", info.method, info.combine,
+               info.sync, (long)info.phases, all);
     free_traffic(&before), free_traffic(&after);
     MPI_Finalize();
     return all != 0;

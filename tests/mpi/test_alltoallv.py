@@ -17,8 +17,9 @@ from conset.machine.spec import parse_machine
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 
 OTHER_OPTIONS = (
-    "InputError: rank 1: machine, method, sync, seed, compute, effort, combine, memory, measure, "
-    "or whether a schedule is given or sources are known, are not those of rank 0: must agree"
+    "InputError: rank 1: machine, ranks_per_node, method, sync, seed, compute, effort, combine, "
+    "memory, measure, or whether a schedule is given or sources are known, are not those of "
+    "rank 0: must agree"
 )
 SAID = [
     "InputError: rank 1: sendcounts[2] = -1: must be at least 0",
@@ -58,18 +59,27 @@ def test_scheduled_at_run_time(tmp_path: Path, programs: Path) -> None:
 
 
 @pytest.mark.openmpi
-def test_ranks_pass_on_bundles_where_that_pays(tmp_path: Path, programs: Path) -> None:
-    """12 ranks on a machine whose processors take long for each message."""
-    machine = parse_machine("torus:2x3x2,send_overhead=2us,receive_overhead=2us")
-    write_machine(tmp_path / "slow.machine", machine)
-    program = ["-m", "mpi4py", str(programs / "stages.py"), str(tmp_path / "slow.machine")]
-    ended = start_job(find_launcher(), 12, program, folder=tmp_path, timeout_s=240)
+@pytest.mark.parametrize(
+    ("ranks", "per_node", "spec", "combine"),
+    [
+        (12, 1, "torus:2x3x2,send_overhead=2us,receive_overhead=2us", r"\S*\d+x\d+\S*"),
+        (8, 2, "crossbar:4,startup=100us,overhead=1us", "node-aware"),
+    ],
+)
+def test_ranks_pass_on_bundles_where_that_pays(
+    ranks: int, per_node: int, spec: str, combine: str, tmp_path: Path, programs: Path
+) -> None:
+    """On machines whose processors, or ports out of nodes, take long for each message."""
+    write_machine(tmp_path / "slow.machine", parse_machine(spec))
+    words = [str(programs / "stages.py"), str(tmp_path / "slow.machine"), str(per_node)]
+    program = ["-m", "mpi4py", *words]
+    ended = start_job(find_launcher(), ranks, program, folder=tmp_path, timeout_s=240)
     assert (ended.status, ended.err) == (0, "")
     *lines, derived = ended.out.split("\n")[:13]
     assert derived == "none"
     for staged in (lines[:3], lines[6:9]):
         assert staged[0] == staged[1]
-        assert all(re.fullmatch(r"\S*\d+x\d+\S* True False", line) for line in staged)
+        assert all(re.fullmatch(f"{combine} True False", line) for line in staged)
     for direct in (lines[3:6], lines[9:12]):
         assert direct == ["none False False", "none False True", "none False False"]
 

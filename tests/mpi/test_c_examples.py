@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conset.machine.flat_file import write_machine
+from conset.machine.spec import parse_machine
 from support.c_programs import compile_program, find_compiler, run_program
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
@@ -72,14 +74,23 @@ def alltoallv(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.openmpi
 @pytest.mark.parametrize(
-    "options", ["timeout=30s", "machine=torus:2x2;method=rs-nl;sync=ready;timeout=30s"]
+    ("ranks", "options", "combine"),
+    [
+        (4, "timeout=30s", "none"),
+        (4, "machine=torus:2x2;method=rs-nl;sync=ready;timeout=30s", "none"),
+        (8, "machine=slow.machine;ranks_per_node=2;timeout=30s", "node-aware"),
+    ],
 )
 def test_an_alltoallv_that_is_scheduled_at_run_time(
-    alltoallv: Path, tmp_path: Path, options: str
+    alltoallv: Path, tmp_path: Path, ranks: int, options: str, combine: str
 ) -> None:
-    ended = run_program(alltoallv, options, folder=tmp_path)
+    machine = parse_machine("crossbar:4,startup=100us,overhead=1us")
+    write_machine(tmp_path / "slow.machine", machine)
+    options = options.replace("slow.machine", str(tmp_path / "slow.machine"))
+    ended = run_program(alltoallv, options, folder=tmp_path, ranks=ranks)
     assert (ended.status, ended.err) == (0, "")
-    assert re.fullmatch(r"alltoallv: method \S+, sync \S+, \d+ phases, 0 wrong values\n", ended.out)
+    said = rf"alltoallv: method \S+, combine {combine}, sync \S+, \d+ phases, 0 wrong values\n"
+    assert re.fullmatch(said, ended.out)
 
 
 @pytest.mark.openmpi

@@ -34,6 +34,8 @@ from conset.schedule.schedule import Schedule
 from properties.test_runtime_times import (
     expect_same_times,
     messages,
+    placed,
+    placement_of,
     runtime_machines,
     stored,
 )
@@ -72,11 +74,10 @@ def machines_of_overheads(draw: st.DrawFn) -> Machine:
 
 
 @st.composite
-def small_messages(draw: st.DrawFn, most: int) -> Pattern:
+def small_messages(draw: st.DrawFn, ranks: int) -> Pattern:
     """Complete or nearly so, of one size or several; or any."""
     if draw(st.integers(0, 3)) == 0:
-        return draw(messages(most))
-    ranks = draw(st.integers(max(2, most - 1), most))
+        return draw(messages(ranks))
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     kept = rng.random((ranks, ranks)) < draw(st.sampled_from([1.0, 1.0, 0.8]))
     np.fill_diagonal(kept, val=False)
@@ -92,14 +93,15 @@ def ends_of(pattern: Pattern) -> tuple[Ints32, Ints32, Ints]:
 
 def all_paths(machine: Machine, pattern: Pattern) -> dict[str, Paths]:
     words = _core.stage_words(stored(machine), pattern.ranks)
-    return {word: paths_of(parse_combine(word), pattern, machine) for word in words}
+    placement = placement_of(machine)
+    return {word: paths_of(parse_combine(word), pattern, machine, placement) for word in words}
 
 
 @settings(max_examples=100, suppress_health_check=list(HealthCheck), deadline=None)
 @given(st.data())
 def test_bundles_are_those_of_paths(data: st.DataObject) -> None:
-    machine = data.draw(machines_of_overheads(), "machine")
-    pattern = data.draw(small_messages(min(machine.topology.endpoints, 12)), "pattern")
+    machine, ranks = data.draw(placed(data.draw(machines_of_overheads()), 16), "machine")
+    pattern = data.draw(small_messages(ranks), "pattern")
     given_data = stored(machine)
     for number, (word, paths) in enumerate(all_paths(machine, pattern).items()):
         found = _core.stage_bundles(given_data, pattern.ranks, *ends_of(pattern), number)
@@ -133,8 +135,8 @@ def test_bundles_are_those_of_paths(data: st.DataObject) -> None:
 @given(st.data())
 def test_times_of_stages_are_those_of_the_compiler(data: st.DataObject) -> None:
     """Under every policy and model, with the copies of what is packed and all waits."""
-    machine = data.draw(machines_of_overheads(), "machine")
-    pattern = data.draw(small_messages(min(machine.topology.endpoints, 9)), "pattern")
+    machine, ranks = data.draw(placed(data.draw(machines_of_overheads())), "machine")
+    pattern = data.draw(small_messages(ranks), "pattern")
     assume(pattern.messages)
     ways = list(all_paths(machine, pattern).items())
     assume(ways)
@@ -145,7 +147,7 @@ def test_times_of_stages_are_those_of_the_compiler(data: st.DataObject) -> None:
     bundles, options = bundles_of(paths), CompileOptions(method=method)
     try:
         each = [
-            compile_by(method, paths.stage_pattern(j), machine, options)
+            compile_by(method, paths.stage_pattern(j), machine, options, placement_of(machine))
             for j in range(paths.stages)
         ]
     except ConsetError:
@@ -163,11 +165,13 @@ def compile_stages(
 ) -> Schedule:
     """As `compile_along`, with the methods of programs without Python."""
     stages = [paths.stage_pattern(j) for j in range(paths.stages)]
-    bundles = bundles_of(paths)
+    bundles, placement = bundles_of(paths), placement_of(machine)
 
     def make(method: str, contention: int | None, effort: int) -> Schedule:
         each = [
-            compile_by(method, one, machine, options, contention=contention, effort=effort)
+            compile_by(
+                method, one, machine, options, placement, contention=contention, effort=effort
+            )
             for one in stages
         ]
         return chained(Program.of_schedules(paths, each, "local", each[0].manifest), bundles)
@@ -175,7 +179,7 @@ def compile_stages(
     def refuse(method: str) -> str | None:
         if method not in _core.method_names():
             return "Python alone has it"
-        every = (why_not(method, one, machine, options, None) for one in stages)
+        every = (why_not(method, one, machine, options, placement) for one in stages)
         return next((reason for reason in every if reason is not None), None)
 
     if beat_s < 0:
@@ -203,9 +207,9 @@ def posted_s(paths: Paths, machine: Machine, options: CompileOptions, until_s: f
 @settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
 @given(st.data())
 def test_ranks_choose_the_stages_that_the_compiler_chooses(data: st.DataObject) -> None:
-    machine = data.draw(machines_of_overheads(), "machine")
+    machine, ranks = data.draw(placed(data.draw(machines_of_overheads()), 16), "machine")
     assume(machine.topology.planes == 1)
-    pattern = data.draw(small_messages(min(machine.topology.endpoints, 12)), "pattern")
+    pattern = data.draw(small_messages(ranks), "pattern")
     assume(pattern.messages)
     sync = data.draw(st.sampled_from(["auto", "auto", "local"]), "sync")
     options = CompileOptions(seed=data.draw(st.integers(0, 99), "seed"), sync=sync)

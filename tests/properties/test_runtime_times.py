@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 from conset import _core
+from conset.base import Ints32
 from conset.base.errors import ConsetError, InputError, NoScheduleError
 from conset.compilation.auto import choose_schedule
 from conset.compilation.options import CompileOptions
@@ -82,9 +83,29 @@ def runtime_machines(draw: st.DrawFn) -> Machine:
 
 
 @st.composite
-def messages(draw: st.DrawFn, most: int) -> Pattern:
+def placed(draw: st.DrawFn, machine: Machine, most: int = 9) -> tuple[Machine, int]:
+    """A machine with a job on it, and how many ranks its endpoints hold.
+
+    Each rank on the node of its number, several on a node in turn, or on any nodes.
+    """
+    endpoints, per_node = machine.topology.endpoints, draw(st.integers(1, 4))
+    ranks = draw(st.integers(1, min(most, endpoints * per_node)))
+    if per_node == 1:
+        return machine, ranks
+    job = np.arange(ranks) // per_node
+    if draw(st.booleans()):
+        places = np.repeat(np.arange(endpoints), per_node)
+        job = np.random.default_rng(draw(st.integers(0, 99))).permutation(places)[:ranks]
+    return replace(machine, job=tuple(job.tolist())), ranks
+
+
+def placement_of(machine: Machine) -> Ints32 | None:
+    return np.array(machine.job, np.int32) if machine.job else None
+
+
+@st.composite
+def messages(draw: st.DrawFn, ranks: int) -> Pattern:
     """Complete or sparse, of one size or several, some of no bytes, some pairs twice."""
-    ranks = draw(st.integers(min(2, most), most))
     pairs = [(s, t) for s in range(ranks) for t in range(ranks) if s != t]
     if draw(st.integers(0, 2)) > 0 and pairs:
         pairs = draw(st.lists(st.sampled_from(pairs), max_size=24))
@@ -150,8 +171,8 @@ def expect_same_times(schedule: Schedule, found: _core.TimedSchedule) -> None:
 @settings(max_examples=120, suppress_health_check=list(HealthCheck), deadline=None)
 @given(st.data())
 def test_schedules_and_times_are_those_of_the_compiler(data: st.DataObject) -> None:
-    machine = data.draw(runtime_machines(), "machine")
-    pattern = data.draw(messages(min(machine.topology.endpoints, 9)), "pattern")
+    machine, ranks = data.draw(placed(data.draw(runtime_machines())), "machine")
+    pattern, placement = data.draw(messages(ranks), "pattern"), placement_of(machine)
     method = data.draw(st.sampled_from(METHODS), "method")
     links = [0, 0, 1, 2] if machine.routing.is_known else [0]
     link, seed = data.draw(st.sampled_from(links)), data.draw(st.integers(0, 2**64 - 1))
@@ -182,13 +203,14 @@ def test_schedules_and_times_are_those_of_the_compiler(data: st.DataObject) -> N
         )
 
     try:
-        wanted = compile_by(method, pattern, machine, request, contention=link or None)
+        wanted = compile_by(method, pattern, machine, request, placement, contention=link or None)
     except ConsetError:
         with pytest.raises(RuntimeError):
             found()
         return
     if effort == 0:
-        problem = Problem(pattern, machine, wanted.limits, search=SearchOptions(seed, 0))
+        search = SearchOptions(seed, 0, posting=order)
+        problem = Problem(pattern, machine, wanted.limits, placement, search=search)
         phases = find_method(method).schedule(problem)
         wanted = replace(
             wanted,
@@ -206,19 +228,21 @@ def test_schedules_and_times_are_those_of_the_compiler(data: st.DataObject) -> N
 @given(st.data())
 def test_every_interface_makes_the_same_choice(data: st.DataObject) -> None:
     """With the methods that a program without Python has, which give messages no planes."""
-    machine = data.draw(runtime_machines(), "machine")
+    machine, ranks = data.draw(placed(data.draw(runtime_machines())), "machine")
     assume(machine.topology.planes == 1)
-    pattern = data.draw(messages(min(machine.topology.endpoints, 9)), "pattern")
+    pattern, placement = data.draw(messages(ranks), "pattern"), placement_of(machine)
     sync = data.draw(st.sampled_from(["auto", "auto", "none", "local", "barrier:2"]), "sync")
     options = CompileOptions(seed=data.draw(st.integers(0, 99), "seed"), sync=sync)
 
     def make(method: str, contention: int | None, effort: int) -> Schedule:
-        return compile_by(method, pattern, machine, options, contention=contention, effort=effort)
+        return compile_by(
+            method, pattern, machine, options, placement, contention=contention, effort=effort
+        )
 
     def refuse(method: str) -> str | None:
         if method not in _core.method_names():
             return "Python alone has it"
-        return why_not(method, pattern, machine, options, None)
+        return why_not(method, pattern, machine, options, placement)
 
     ends = [np.ascontiguousarray(each) for each in (pattern.source, pattern.target, pattern.size)]
 

@@ -94,12 +94,13 @@ std::vector<Numbers> listed(std::int64_t number, const Numbers& sides) {
     return {found.begin(), found.end()};
 }
 
-// (kind, word, sides) of the ways that are tried; sides of the network end with the ranks of a node.
+// (kind, word, sides) of the ways that are tried; sides of the network end with `crowd`, the ranks of a node.
 std::vector<std::tuple<std::string, std::string, Numbers>> ways(std::int64_t ranks, std::int64_t places,
-                                                                const Numbers& sides, bool follows, std::int64_t fill) {
-    constexpr const char* kinds[] = {"along", "numbers", "ring"};
+                                                                const Numbers& sides, bool follows, std::int64_t fill,
+                                                                std::int32_t crowd) {
+    constexpr const char* kinds[] = {"along", "numbers", "ring", "nodes"};
     std::vector<std::tuple<std::string, std::string, Numbers>> found;
-    for (const StageWay& way : stage_ways(ranks, {places, Array<std::int64_t>(sides), follows, fill}))
+    for (const StageWay& way : stage_ways(ranks, {places, Array<std::int64_t>(sides), follows, fill, crowd}))
         found.emplace_back(kinds[static_cast<int>(way.kind)], way.word, way.sides);
     return found;
 }
@@ -108,7 +109,20 @@ std::vector<std::tuple<std::string, std::string, Numbers>> ways(std::int64_t ran
 
 void bind_merge(nb::module_& module) {
     module.def("stage_ways", &ways, nb::arg("ranks"), nb::arg("places"), nb::arg("sides"), nb::arg("follows"),
-               nb::arg("fill"));
+               nb::arg("fill"), nb::arg("crowd"));
+    module.def(
+        "positions_by_nodes",
+        [](In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> bytes, In<std::int32_t> node,
+           std::int32_t steps) {
+            check_count("steps", steps, 2, 3);
+            Array<std::int32_t> all;
+            for (const Array<std::int32_t>& each :
+                 positions_by_nodes(view(source), view(target), view(bytes), view(node), steps))
+                all.insert(all.end(), each.begin(), each.end());
+            return give(std::move(all));
+        },
+        nb::arg("source").noconvert(), nb::arg("target").noconvert(), nb::arg("bytes").noconvert(),
+        nb::arg("node").noconvert(), nb::arg("steps"));
     module.attr("STAGES_WORTH") = kStagesWorth;
     module.attr("STAGES_HOPEFUL") = kStagesHopeful;
     module.attr("STAGES_TRIED") = kStagesTried;

@@ -34,7 +34,8 @@ struct Sides {
 
 ExchangeOptions options_of(std::string machine, std::string method, std::string sync, std::string compute,
                            double timeout_s, std::uint64_t seed, std::int64_t effort, std::string schedule,
-                           std::string combine, std::int64_t memory, std::int64_t measure) {
+                           std::string combine, std::int64_t memory, std::int64_t measure,
+                           std::int32_t ranks_per_node) {
     return {std::move(machine),
             std::move(method),
             std::move(sync),
@@ -45,7 +46,8 @@ ExchangeOptions options_of(std::string machine, std::string method, std::string 
             std::move(schedule),
             std::move(combine),
             memory,
-            measure};
+            measure,
+            ranks_per_node};
 }
 
 // An exchange, and what keeps alive the buffers that its requests know by address.
@@ -204,14 +206,15 @@ void bind_exchange(nb::module_& module) {
             "__init__",
             [](ExchangeOptions* self, std::string machine, std::string method, std::string sync, std::string compute,
                double timeout_s, std::uint64_t seed, std::int64_t effort, std::string schedule, std::string combine,
-               std::int64_t memory, std::int64_t measure) {
+               std::int64_t memory, std::int64_t measure, std::int32_t ranks_per_node) {
                 new (self) ExchangeOptions(options_of(std::move(machine), std::move(method), std::move(sync),
                                                       std::move(compute), timeout_s, seed, effort, std::move(schedule),
-                                                      std::move(combine), memory, measure));
+                                                      std::move(combine), memory, measure, ranks_per_node));
             },
             nb::kw_only(), nb::arg("machine"), nb::arg("method"), nb::arg("sync"), nb::arg("compute"),
             nb::arg("timeout_s"), nb::arg("seed"), nb::arg("effort") = 1, nb::arg("schedule") = "",
-            nb::arg("combine") = "auto", nb::arg("memory") = ExchangeOptions{}.memory, nb::arg("measure") = 0);
+            nb::arg("combine") = "auto", nb::arg("memory") = ExchangeOptions{}.memory, nb::arg("measure") = 0,
+            nb::arg("ranks_per_node") = 1);
     nb::class_<ExchangeTimes>(module, "ExchangeTimes")
         .def_ro("rows", &ExchangeTimes::rows)
         .def_ro("schedule", &ExchangeTimes::schedule)

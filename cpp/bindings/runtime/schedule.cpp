@@ -62,7 +62,9 @@ StageBundles bundles(const MachineData& machine, std::int32_t ranks, In<std::int
     nb::gil_scoped_release released;
     const std::vector<StageWay> ways = stage_ways(machine, ranks);
     require(way < ways.size(), "way", "there are not so many");
-    return bundles_along(positions_along(ways[way], ranks, view(source), view(target)), ranks, view(bytes));
+    check_messages(machine, messages_of(ranks, source, target, bytes));
+    return bundles_along(positions_along(ways[way], ranks, view(source), view(target), view(bytes), machine.placement),
+                         ranks, view(bytes));
 }
 
 std::vector<std::string> words_of_ways(const MachineData& machine, std::int32_t ranks) {
@@ -202,7 +204,7 @@ void bind_kept_schedule(nb::module_& module) {
 
 void bind_schedule(nb::module_& module) {
     nb::class_<MachineData>(module, "MachineData")
-        .def_static("in_words", &machine_in_words, nb::arg("text"), nb::arg("ranks"))
+        .def_static("in_words", &machine_in_words, nb::arg("text"), nb::arg("ranks"), nb::arg("ranks_per_node") = 1)
         .def_static("read", &read_machine_file, nb::arg("path"))
         .def_ro("name", &MachineData::name)
         .def_prop_ro("endpoints", &MachineData::endpoints)

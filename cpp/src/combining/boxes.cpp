@@ -1,6 +1,7 @@
 #include "conset/combining/boxes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -9,6 +10,8 @@
 #include <set>
 #include <tuple>
 #include <utility>
+
+#include "conset/rows.hpp"
 
 namespace conset {
 
@@ -125,10 +128,13 @@ Array<std::int32_t> order_along(const BoxSides& sides, const BoxNetwork& network
 }
 
 // The cell of every rank.
-Array<std::int64_t> cells_of(const StageWay& way, std::int32_t ranks) {
+Array<std::int64_t> cells_of(const StageWay& way, std::int32_t ranks, View<const std::int32_t> node) {
     Array<std::int64_t> cells(as_size(ranks));
     std::iota(cells.begin(), cells.end(), 0);
     if (way.kind != StageWay::Kind::along) return cells;
+    const RanksOnNodes on = ranks_on_nodes(node);
+    for (std::size_t rank = 0; rank < on.local.size(); ++rank)
+        cells[rank] = std::int64_t{node[rank]} * on.crowd + on.local[rank];
     for (std::int64_t& cell : cells) {
         std::int64_t rest = std::exchange(cell, 0);
         for (const std::int32_t d : way.order) {
@@ -199,6 +205,13 @@ Array<std::int32_t> fitted_order(const BoxSides& sides, View<const std::int64_t>
     return order;
 }
 
+RanksOnNodes ranks_on_nodes(View<const std::int32_t> node) {
+    RanksOnNodes on;
+    Array<std::int32_t> held(node.empty() ? 0 : as_size(*std::max_element(node.begin(), node.end())) + 1, 0);
+    for (const std::int32_t each : node) on.crowd = std::max(on.crowd, on.local.emplace_back(held[each]++) + 1);
+    return on;
+}
+
 std::vector<StageWay> stage_ways(std::int64_t ranks, const BoxNetwork& network) {
     ByStages follow, plain = by_stages(factorisations(ranks));
     if (network.follows && network.places <= network.fill * ranks) {
@@ -210,6 +223,9 @@ std::vector<StageWay> stage_ways(std::int64_t ranks, const BoxNetwork& network) 
     while ((std::int64_t{2} << most) <= ranks) ++most;
     if (!follow.empty()) most = std::max(most, follow.rbegin()->first);
     std::vector<StageWay> ways;
+    if (network.crowd > 1 && network.fill > 1)
+        ways = {{StageWay::Kind::nodes, "node-aware", {1, 1, 1}, {}},
+                {StageWay::Kind::nodes, "node-aware:2", {1, 1}, {}}};
     for (std::size_t round = 0; round < kRounds; ++round)
         for (std::size_t stages = 2; stages <= most; ++stages) {
             if (follow[stages].size() > round) {
@@ -226,8 +242,56 @@ std::vector<StageWay> stage_ways(std::int64_t ranks, const BoxNetwork& network) 
     return ways;
 }
 
+Array<Array<std::int32_t>> positions_by_nodes(View<const std::int32_t> source, View<const std::int32_t> target,
+                                              View<const std::int64_t> bytes, View<const std::int32_t> node,
+                                              std::int32_t steps) {
+    struct NodePair {
+        std::array<std::int32_t, 2> node, carrier;  // it leaves, it enters
+        std::int64_t bytes;
+    };
+    const std::int32_t nodes = *std::max_element(node.begin(), node.end()) + 1;
+    const Rows members = Rows::by(as_size(nodes), node.size(), {}, [&](std::int32_t rank) { return node[rank]; });
+    std::map<std::int64_t, NodePair> pairs;
+    const auto key = [&](std::size_t m) { return std::int64_t{node[source[m]]} * nodes + node[target[m]]; };
+    for (std::size_t m = 0; m < source.size(); ++m)
+        pairs.try_emplace(key(m), NodePair{{node[source[m]], node[target[m]]}, {}, 0}).first->second.bytes += bytes[m];
+    std::vector<NodePair*> order;
+    for (auto& [number, pair] : pairs) {
+        if (pair.node[0] == pair.node[1]) pair.bytes = -1;  // stays inside: dealt last, which harms none
+        order.push_back(&pair);
+    }
+    for (const std::size_t end : {0U, 1U}) {
+        const auto rank_of = [&](const NodePair* pair) {
+            return std::tuple(pair->node[end], -pair->bytes, pair->node[1 - end]);
+        };
+        std::sort(order.begin(), order.end(), [&](auto* one, auto* other) { return rank_of(one) < rank_of(other); });
+        std::size_t place = 0;
+        for (std::size_t k = 0; k < order.size(); ++k) {
+            place = k > 0 && order[k]->node[end] == order[k - 1]->node[end] ? place + 1 : 0;
+            const View<const std::int32_t> own = members.of(order[k]->node[end]);
+            const std::size_t turn = place / own.size(), number = place % own.size();
+            order[k]->carrier[end] = own[turn % 2 == end ? number : own.size() - 1 - number];
+        }
+    }
+    const Array<std::int32_t> local = ranks_on_nodes(node).local;
+    Array<Array<std::int32_t>> positions(as_size(steps) + 1, Array<std::int32_t>(target.begin(), target.end()));
+    positions[0].assign(source.begin(), source.end());
+    for (std::size_t m = 0; m < source.size(); ++m) {
+        if (node[source[m]] == node[target[m]]) continue;
+        const View<const std::int32_t> own = members.of(node[target[m]]);
+        if (steps == 2)
+            positions[1][m] = own[as_size(local[source[m]]) % own.size()];
+        else
+            for (const std::size_t end : {0U, 1U}) positions[end + 1][m] = pairs.at(key(m)).carrier[end];
+    }
+    return positions;
+}
+
 Array<Array<std::int32_t>> positions_along(const StageWay& way, std::int32_t ranks, View<const std::int32_t> source,
-                                           View<const std::int32_t> target) {
+                                           View<const std::int32_t> target, View<const std::int64_t> bytes,
+                                           View<const std::int32_t> node) {
+    if (way.kind == StageWay::Kind::nodes)
+        return positions_by_nodes(source, target, bytes, node, static_cast<std::int32_t>(way.sides.size()));
     Array<Array<std::int32_t>> positions{Array<std::int32_t>(source.begin(), source.end())};
     if (way.kind == StageWay::Kind::ring) {
         std::int64_t weight = 1;
@@ -241,7 +305,7 @@ Array<Array<std::int32_t>> positions_along(const StageWay& way, std::int32_t ran
         }
         return positions;
     }
-    const Array<std::int64_t> cell = cells_of(way, ranks);
+    const Array<std::int64_t> cell = cells_of(way, ranks, node);
     Array<std::int32_t> rank_in(as_size(product(way.sides)), kNoRank);
     for (std::int32_t rank = 0; rank < ranks; ++rank) rank_in[cell[rank]] = rank;
     Array<std::int64_t> wish(source.size());

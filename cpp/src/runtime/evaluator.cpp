@@ -174,8 +174,8 @@ double NativeEvaluator::floor_s(const TrialBase& naive) {
 double NativeEvaluator::crowding(const TrialBase& naive) {
     const Phases& all = schedule(naive.id).phases();
     if (all.message.empty()) return 0;
-    const Loads loads =
-        count_loads({machine_.network, messages_.source, messages_.target, {}, {}}, all.offsets, machine_.width);
+    const PlacedResources placed(machine_, messages_, {});
+    const Loads loads = count_loads(placed.routes(), all.offsets, machine_.width);
     const auto most = [](const Array<std::int32_t>& values) {
         return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
     };

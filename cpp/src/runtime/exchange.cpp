@@ -35,7 +35,8 @@ std::unique_ptr<Exchange<Handle>> Exchange<Handle>::of_rows(const ExchangeReques
             own = outcome_of([&] {
                 request.options.check();
                 if (request.options.schedule.empty())
-                    state.machine = machine_in_words(request.options.machine, state.collectives.ranks());
+                    state.machine = machine_in_words(request.options.machine, state.collectives.ranks(),
+                                                     request.options.ranks_per_node);
                 else
                     state.read_compiled();
             });

@@ -48,10 +48,6 @@ KeptSchedule::KeptSchedule(MachineData machine, RankMessages messages, const Ran
     take_over(schedule);
 }
 
-Resources KeptSchedule::resources(const RankMessages& messages) const {
-    return {{machine_.network, messages.source, messages.target, {}, {}}, machine_.width, plain_.limits};
-}
-
 bool KeptSchedule::keepable() const {
     const bool one_each = plain_.limits.send == 1 && plain_.limits.receive == 1;
     return plain_.stages.stages == 0 && (!plain_.limits.exchange || one_each);
@@ -76,7 +72,7 @@ void KeptSchedule::take_over(const RankSchedule& schedule) {
     }
     occupancy_ = {};
     partners_ = Partners(machine_.network.nodes());
-    const Resources all = resources(messages_);
+    const PlacedResources all = resources(messages_);
     row_of_.assign(as_size(all.count()), kNoRow);
     load_.assign(as_size(all.count()), 0);
     if (keepable())
@@ -98,7 +94,8 @@ void KeptSchedule::join(const Resources& resources, std::size_t k, std::int32_t 
     collect(resources, k);
     for (const std::int32_t row : rows_) occupancy_.take(row, phase);
     resources.each(k, [&](std::int32_t resource) { ++load_[resource]; });
-    if (plain_.limits.exchange) partners_.join(resources.routes().source[k], resources.routes().target[k], phase);
+    if (plain_.limits.exchange && resources.routes().leaves(k))
+        partners_.join(resources.routes().source[k], resources.routes().target[k], phase);
 }
 
 void KeptSchedule::leave(const Resources& resources, std::size_t k, std::int32_t phase) {
@@ -106,14 +103,16 @@ void KeptSchedule::leave(const Resources& resources, std::size_t k, std::int32_t
         occupancy_.release(row_of_[resource], phase);
         --load_[resource];
     });
-    if (plain_.limits.exchange) partners_.leave(resources.routes().source[k], resources.routes().target[k], phase);
+    if (plain_.limits.exchange && resources.routes().leaves(k))
+        partners_.leave(resources.routes().source[k], resources.routes().target[k], phase);
 }
 
 std::int32_t KeptSchedule::place(const Resources& resources, std::size_t k) {
     collect(resources, k);
     const std::int32_t source = resources.routes().source[k], target = resources.routes().target[k];
     std::int32_t phase = occupancy_.find(rows_, 0);
-    while (plain_.limits.exchange && !partners_.fits(source, target, phase)) phase = occupancy_.find(rows_, phase + 1);
+    while (plain_.limits.exchange && source != target && !partners_.fits(source, target, phase))
+        phase = occupancy_.find(rows_, phase + 1);
     phase = std::min(phase, phases_);  // new phases begin at the end, without a gap
     phases_ = std::max(phases_, phase + 1);
     join(resources, k, phase);
@@ -121,7 +120,7 @@ std::int32_t KeptSchedule::place(const Resources& resources, std::size_t k) {
 }
 
 std::int32_t KeptSchedule::bound() const {
-    const Resources all = resources(messages_);
+    const PlacedResources all = resources(messages_);
     std::int32_t least = messages_.size() > 0 ? 1 : 0;
     for (std::int32_t resource = 0; resource < all.count(); ++resource)
         if (load_[resource] > 0) least = std::max(least, (load_[resource] - 1) / all.capacity(resource) + 1);
@@ -153,7 +152,7 @@ KeptUpdate KeptSchedule::apply(RankMessages now, const Array<std::int32_t>& befo
     const bool many = (added + removed.size()) * kFewestParts > std::max(messages_.size(), now.size());
     if ((many || !keepable()) && schedule_anew(now)) return {true, removed.size(), added};
     if (!keepable()) throw Failure(Code::schedule, "method " + options_.method + " does not apply to what has changed");
-    const Resources old = resources(messages_);
+    const PlacedResources old = resources(messages_);
     for (const std::int32_t m : removed) leave(old, as_size(m), phase_[m]);
     Array<std::int32_t> phase(now.size()), turn(now.size());
     for (std::size_t m = 0; m < now.size(); ++m) {
@@ -162,7 +161,7 @@ KeptUpdate KeptSchedule::apply(RankMessages now, const Array<std::int32_t>& befo
         turn[m] = turn_[before[m]];
     }
     messages_ = std::move(now);
-    const Resources all = resources(messages_);
+    const PlacedResources all = resources(messages_);
     for (std::size_t m = 0; m < messages_.size(); ++m) {
         if (before[m] != kNew) continue;
         phase[m] = place(all, m);

@@ -36,6 +36,9 @@ public:
         require(machine.network.nodes() == file_.integer("nodes"), "nodes", "must be what its network has");
         if (file_.has("link_rate")) machine.link_rate = file_.array<double>("link_rate");
         if (file_.has("dateline")) machine.dateline = file_.array<std::uint8_t>("dateline");
+        if (file_.has("job")) machine.placement = file_.array<std::int32_t>("job");
+        for (const std::int32_t node : machine.placement)
+            require(node >= 0 && node < machine.endpoints(), "job", "must be endpoints");
         check_links(machine);
         const Array<std::string> methods = words("cost_methods");
         for (std::size_t k = 0; k < methods.size(); ++k)

@@ -97,11 +97,13 @@ MachineData bare_network(std::string_view text) {
 
 }  // namespace
 
-MachineData machine_in_words(std::string_view text, std::int32_t ranks) {
-    constexpr std::string_view suffix = ".machine";
-    if (text.empty()) return bare_network("crossbar:" + std::to_string(ranks));
-    if (text.ends_with(suffix)) return read_machine_file(std::string(text));
-    return bare_network(text);
+MachineData machine_in_words(std::string_view text, std::int32_t ranks, std::int32_t ranks_per_node) {
+    const std::string crossbar = "crossbar:" + std::to_string((ranks - 1) / ranks_per_node + 1);
+    MachineData machine = text.ends_with(".machine") ? read_machine_file(std::string(text))
+                                                     : bare_network(text.empty() ? crossbar : text);
+    if (machine.placement.empty() && ranks_per_node > 1)
+        for (std::int32_t rank = 0; rank < ranks; ++rank) machine.placement.push_back(rank / ranks_per_node);
+    return machine;
 }
 
 Limits MachineData::hard_limits(std::string_view method) const {

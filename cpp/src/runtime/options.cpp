@@ -86,11 +86,13 @@ ExchangeOptions ExchangeOptions::parse(std::string_view text) {
             options.seed = parse_number<std::uint64_t>("seed", value, "2^64 - 1");
         else if (key == "measure")
             options.measure = parse_number<std::int32_t>("measure", value, "2^31 - 1");
+        else if (key == "ranks_per_node")
+            options.ranks_per_node = parse_number<std::int32_t>("ranks_per_node", value, "2^31 - 1");
         else if (key == "effort")
             options.effort = parse_number<std::int32_t>("effort", value, "2^31 - 1");
         else
             refuse("unknown key '" + key +
-                   "': known are machine, method, sync, timeout, seed, compute, effort, "
+                   "': known are machine, ranks_per_node, method, sync, timeout, seed, compute, effort, "
                    "combine, memory, measure, schedule");
     }
     options.check();
@@ -101,14 +103,16 @@ void ExchangeOptions::check() const {
     if (compute != "all" && compute != "one" && compute != "auto")
         refuse("compute '" + compute + "': must be all, one or auto");
     if (combine != "none" && combine != "auto") refuse("combine '" + combine + "': must be none or auto");
+    if (ranks_per_node < 1) refuse("ranks_per_node " + std::to_string(ranks_per_node) + ": must be at least 1");
     if (memory < 0) refuse("memory " + std::to_string(memory) + " B: must be at least 0");
     const ExchangeOptions none;
-    if (!schedule.empty() && (machine != none.machine || method != none.method || sync != none.sync ||
-                              compute != none.compute || seed != none.seed || effort != none.effort ||
-                              combine != none.combine || memory != none.memory || measure != none.measure))
+    if (!schedule.empty() &&
+        (machine != none.machine || method != none.method || sync != none.sync || compute != none.compute ||
+         seed != none.seed || effort != none.effort || combine != none.combine || memory != none.memory ||
+         measure != none.measure || ranks_per_node != none.ranks_per_node))
         refuse(
-            "schedule: is compiled already, machine, method, sync, compute, effort, seed, combine, memory and measure "
-            "cannot be given beside it");
+            "schedule: is compiled already, machine, ranks_per_node, method, sync, compute, effort, seed, combine, "
+            "memory and measure cannot be given beside it");
     if (!std::isfinite(timeout_s) || timeout_s < 0)
         refuse("timeout " + std::to_string(timeout_s) + " s: must be at least 0, and finite");
 }

@@ -59,7 +59,8 @@ std::vector<StagedCandidate> hopeful(const MachineData& machine, const RankMessa
                                      StageChoice& choice) {
     std::vector<StagedCandidate> found;
     for (const StageWay& way : ways) {
-        const auto positions = positions_along(way, messages.ranks, messages.source, messages.target);
+        const auto positions =
+            positions_along(way, messages.ranks, messages.source, messages.target, messages.bytes, machine.placement);
         StageBundles stages = bundles_along(positions, messages.ranks, messages.bytes);
         const std::int64_t most = *std::max_element(stages.bytes.begin(), stages.bytes.end());
         if (most > INT_MAX) continue;  // which no call of MPI carries
@@ -110,12 +111,16 @@ RankSchedule combined(const MachineData& machine, const RankMessages& messages, 
 }  // namespace
 
 std::vector<StageWay> stage_ways(const MachineData& machine, std::int32_t ranks) {
-    BoxNetwork network{.places = machine.endpoints()};
-    network.follows = machine.network.is_box() || machine.shape == Shape::hypercube;
+    BoxNetwork network{.crowd = machine.crowd()};
+    network.places = std::int64_t{machine.endpoints()} * network.crowd;
+    network.follows = network.crowd > 1 || machine.network.is_box() || machine.shape == Shape::hypercube;
     if (machine.shape == Shape::hypercube)
         network.sides.assign(as_size(std::bit_width(as_size(machine.endpoints())) - 1), 2);
-    else
+    else if (machine.network.is_box())
         network.sides.assign(machine.network.sides().begin(), machine.network.sides().end());
+    else
+        network.sides.push_back(machine.endpoints());
+    network.sides.push_back(network.crowd);
     return stage_ways(ranks, network);
 }
 
@@ -124,9 +129,15 @@ RankMessages messages_of(const StageBundles& stages, std::int32_t ranks) {
 }
 
 void check_messages(const MachineData& machine, const RankMessages& messages) {
-    if (messages.ranks > machine.endpoints())
-        throw Failure(Code::argument, std::to_string(messages.ranks) + " ranks need as many nodes, " + machine.name +
-                                          " has " + std::to_string(machine.endpoints()));
+    const auto ranks = as_size(messages.ranks), nodes = as_size(machine.endpoints()), crowd = as_size(machine.crowd());
+    if (ranks > nodes * crowd)
+        throw Failure(Code::argument, std::to_string(ranks) + " ranks need ranks_per_node " +
+                                          std::to_string((ranks - 1) / nodes + 1) + " on " + std::to_string(nodes) +
+                                          " nodes, given " + std::to_string(crowd));
+    if (!machine.placement.empty() && machine.placement.size() != ranks)
+        throw Failure(Code::argument, "machine " + machine.name + ": its job has " +
+                                          std::to_string(machine.placement.size()) + " ranks, given " +
+                                          std::to_string(ranks));
     const std::size_t size = messages.size();
     if (messages.target.size() != size || messages.bytes.size() != size)
         throw Failure(Code::argument, "messages: source, target and bytes have one entry each");

@@ -15,7 +15,7 @@ namespace conset {
 
 namespace {
 
-enum Keeps : std::uint8_t { kNothing = 0, kLinks = 1, kDuplex = 2, kAny = 4 };
+enum Keeps : std::uint8_t { kNothing = 0, kLinks = 1, kDuplex = 2, kAny = 4, kChannels = 8 };
 
 // Rows of conset/methods/table.py: its own limits, and those it keeps at other values.
 struct MethodRow {
@@ -36,7 +36,7 @@ constexpr std::array kRows{
     MethodRow{"decreasing", {1, 1, 1, 0, false}, kAny},
     MethodRow{"negotiated", {1, 1, 1, 0, false}, kAny},
     MethodRow{"event-list", {0, 0, 0, 0, false}, kNothing},
-    MethodRow{"half-duplex", {1, 1, 1, 0, true}, kLinks | kDuplex},
+    MethodRow{"half-duplex", {1, 1, 1, 0, true}, kLinks | kDuplex | kChannels},
     MethodRow{"naive", {0, 0, 0, 0, false}, kNothing},
 };
 
@@ -118,10 +118,27 @@ void require_exchange(const MachineData& machine, const RankMessages& messages) 
     }
 }
 
+// Whether the nodes of ranks differ by the XOR of one number for each bit in which the ranks do.
+bool is_linear(const MachineData& machine) {
+    const auto node = [&](std::int32_t rank) { return machine.node_of(rank); };
+    for (std::int32_t rank = 1; rank < static_cast<std::int32_t>(machine.placement.size()); ++rank)
+        if (const std::int32_t rest = rank & (rank - 1); (node(rank) ^ node(rest) ^ node(rank ^ rest)) != node(0))
+            return false;
+    return true;
+}
+
 // The best construction; with `effort` 0 without a search where it misses the bound.
 Phases by_exchange(const MachineData& machine, std::int32_t link, std::int32_t effort, std::uint64_t seed) {
     const std::int64_t nodes = machine.network.nodes(), wide = std::int64_t{link} * machine.width[0];
-    return choose_exchange({machine.network, link == 0 ? nodes : wide}, effort, seed).phases;
+    Phases found = choose_exchange({machine.network, link == 0 ? nodes : wide}, effort, seed).phases;
+    Array<std::int32_t> rank(as_size(nodes));  // on each node
+    for (std::int32_t r = 0; r < static_cast<std::int32_t>(rank.size()); ++r) rank[machine.node_of(r)] = r;
+    for (std::int32_t& m : found.message) {
+        const auto others = static_cast<std::int32_t>(nodes) - 1, node = m / others, other = m % others;
+        const std::int32_t source = rank[node], target = rank[other + (other >= node ? 1 : 0)];
+        m = source * others + target - (target > source ? 1 : 0);
+    }
+    return found;
 }
 
 }  // namespace
@@ -146,7 +163,7 @@ Limits method_limits(std::string_view method, const MachineData& machine, std::i
     check(row, "send", kept.send, limits.send, any);
     check(row, "receive", kept.receive, limits.receive, any);
     check(row, "link", kept.link, limits.link, any || (row.keeps & kLinks) != 0 || !has_links);
-    check(row, "channels", kept.channels, limits.channels, any);
+    check(row, "channels", kept.channels, limits.channels, any || (row.keeps & kChannels) != 0);
     if (limits.exchange && !any && (row.keeps & kDuplex) == 0) refuse(row, "duplex", "full", "exchange");
     if (row.name == "negotiated" && limits.exchange && (limits.send != 1 || limits.receive != 1))
         throw Failure(Code::schedule, "method negotiated with duplex exchange requires send=1, receive=1, given send=" +
@@ -177,14 +194,21 @@ Array<std::int32_t> posting_order(std::string_view order, const MachineData& mac
     if (order == "dimension" && !machine.network.is_box() && machine.shape != Shape::hypercube)
         throw Failure(Code::argument,
                       "posting dimension: requires a mesh, torus, ring or hypercube, given " + machine.name);
+    const NodeEnds nodes(machine, messages);
     return order_messages(
-        {messages.ranks, messages.source, messages.target, messages.bytes, sides, messages.source, messages.target},
+        {messages.ranks, messages.source, messages.target, messages.bytes, sides, nodes.source_node, nodes.target_node},
         order, seed);
+}
+
+NodeEnds::NodeEnds(const MachineData& machine, const RankMessages& messages)
+    : source_node(messages.source), target_node(messages.target) {
+    for (Array<std::int32_t>* ends : {&source_node, &target_node})
+        for (std::int32_t& each : *ends) each = machine.node_of(each);
 }
 
 Phases phases_by(std::string_view method, const MachineData& machine, const RankMessages& messages,
                  const Limits& limits, std::uint64_t seed, std::int64_t effort) {
-    const Resources resources = resources_of(machine, messages, limits);
+    const PlacedResources resources(machine, messages, limits);
     if (method == "naive") {
         Array<std::int32_t> order(messages.size());
         std::iota(order.begin(), order.end(), 0);
@@ -192,6 +216,12 @@ Phases phases_by(std::string_view method, const MachineData& machine, const Rank
     }
     if (method == "event-list") return schedule_event_list(machine, messages, seed, effort);
     const std::size_t repeat = is_by_rank(method) || method == "half-duplex" ? first_repeat(messages) : messages.size();
+    const bool shared = machine.crowd() > 1, cube = machine.shape == Shape::hypercube;
+    if (shared && (is_by_rank(method) || method == "bounded"))
+        throw Failure(Code::schedule, "method " + std::string(method) + " requires one rank per node, given " +
+                                          std::to_string(machine.crowd()));
+    if (method == "lp" && cube && limits.link > 0 && !is_linear(machine))
+        throw Failure(Code::schedule, "method lp with a limit on links requires a placement that is linear over bits");
     if (is_by_rank(method) && repeat < messages.size())
         throw Failure(Code::schedule, "method " + std::string(method) +
                                           " requires one message from a rank to another one, given two from " +
@@ -214,19 +244,20 @@ Phases phases_by(std::string_view method, const MachineData& machine, const Rank
     if (method == "rs-n" || method == "rs-nl")
         return group_phases(schedule_random(resources, method == "rs-nl", {}, {}, seed));
     if (method == "coloring")
-        return group_phases(color_ports(machine.network.nodes(), messages.source, messages.target, seed));
+        return group_phases(
+            color_ports(machine.network.nodes(), resources.routes().source, resources.routes().target, seed));
     if (method == "decreasing") return group_phases(schedule_decreasing(machine, messages, resources, seed, effort));
     Array<std::int32_t> start = first_fit_sweeps(resources, unequal_sizes(messages), {}, {}, effort, seed);
     // a box with dead nodes or links has no construction: first fit where a negotiation would take long
     const bool many = method == "bounded" && messages.size() > 20'000;
     if (method == "first-fit" || many) return group_phases(start);
     // the partners of lp keep the limits of half-duplex where they keep links free
-    const bool links_free = limits.link == 0 || machine.shape == Shape::hypercube || machine.network.link_slots() == 0;
-    if (method == "half-duplex" && links_free && limits.channels == 0 && repeat == messages.size()) {
+    const bool links_free = limits.link == 0 || (cube && is_linear(machine)) || machine.network.link_slots() == 0;
+    if (method == "half-duplex" && links_free && limits.channels == 0 && repeat == messages.size() && !shared) {
         Array<std::int32_t> partner = by_step(messages, kPartner);
         if (group_phases(partner).offsets.size() < group_phases(start).offsets.size()) start = std::move(partner);
     }
-    return group_phases(schedule_negotiated(machine, messages, resources, std::move(start), seed, effort));
+    return group_phases(schedule_negotiated(machine, resources, std::move(start), seed, effort));
 }
 
 }  // namespace conset

@@ -55,10 +55,10 @@ Array<double> transfer_times(const MachineData& machine, const MachineCosts& cos
     Array<double> slowest;
     if (!alike) slowest = slowest_links(routes, link);
     const double common = link.empty() || machine.network.link_slots() == 0 ? port : std::max(port, link[0]);
-    Array<double> seconds(bytes.size());
+    Array<double> seconds(bytes.size(), 0.0);
     for (std::size_t k = 0; k < seconds.size(); ++k) {
         const auto size = static_cast<double>(bytes[k]);
-        seconds[k] = overhead.at(size) + size * (alike ? common : std::max(port, slowest[k]));
+        if (routes.leaves(k)) seconds[k] = overhead.at(size) + size * (alike ? common : std::max(port, slowest[k]));
     }
     return seconds;
 }
@@ -92,14 +92,15 @@ Phases schedule_event_list(const MachineData& machine, const RankMessages& messa
     constexpr double noise = 0.3, rounding = 1 + 1e-12;
     if (messages.size() == 0) return {{0}, {}};
     const MachineCosts& costs = machine.costs_for("event-list");
-    const Resources resources = resources_of(machine, messages, {1, 1, 1, 0, false});
-    const Array<double> duration = transfer_times(machine, costs, resources.routes(), messages.bytes);
+    const PlacedResources resources(machine, messages, {1, 1, 1, 0, false});
+    const Routes& routes = resources.routes();
+    const Array<double> duration = transfer_times(machine, costs, routes, messages.bytes);
     const std::int32_t nodes = machine.network.nodes();
-    const TimeLines lines(resources.routes(), machine.width, costs.half_duplex());
+    const TimeLines lines(routes, machine.width, costs.half_duplex());
     Array<std::int64_t> degree(as_size(2 * nodes), 0);
     Array<double> work(as_size(2 * nodes), 0.0);
     for (std::size_t k = 0; k < messages.size(); ++k) {
-        for (const std::int32_t end : {messages.source[k], nodes + messages.target[k]}) {
+        for (const std::int32_t end : {routes.source[k], nodes + routes.target[k]}) {
             ++degree[end];
             work[end] += duration[k];
         }
@@ -116,7 +117,7 @@ Phases schedule_event_list(const MachineData& machine, const RankMessages& messa
     Timetable best = first;
     for (int round = 0; round < 2 && last_end(first) > least * rounding; ++round) {
         const Array<std::int32_t> phase =
-            round == 0 ? color_ports(nodes, messages.source, messages.target, seed)
+            round == 0 ? color_ports(nodes, routes.source, routes.target, seed)
                        : first_fit(resources, order_longest_first(resources, messages.bytes), {}, {});
         Array<std::int32_t> order(phase.size());
         std::iota(order.begin(), order.end(), 0);
@@ -137,9 +138,8 @@ Phases schedule_event_list(const MachineData& machine, const RankMessages& messa
     return phases;
 }
 
-Array<std::int32_t> schedule_negotiated(const MachineData& machine, const RankMessages& messages,
-                                        const Resources& resources, Array<std::int32_t> phase, std::uint64_t seed,
-                                        std::int64_t effort) {
+Array<std::int32_t> schedule_negotiated(const MachineData& machine, const Resources& resources,
+                                        Array<std::int32_t> phase, std::uint64_t seed, std::int64_t effort) {
     constexpr std::int64_t work = 2'000'000'000, cells = std::int64_t{1} << 28;
     const Limits& limits = resources.limits();
     const std::int64_t sweeps = (limits.exchange ? 100'000 : 10'000) * effort;
@@ -147,8 +147,8 @@ Array<std::int32_t> schedule_negotiated(const MachineData& machine, const RankMe
     const Array<std::int32_t> send = one(limits.send), receive = one(limits.receive), link = one(limits.link),
                               channels = one(limits.channels);
     const SlotLimits slot_limits{send, receive, link, channels};
-    const NegotiatedItems items(machine.network, {messages.source, messages.target, {}, {}}, machine.width,
-                                limits.exchange);
+    const NegotiatedItems items(machine.network, {resources.routes().source, resources.routes().target, {}, {}},
+                                machine.width, limits.exchange);
     const std::int32_t least = items.least_slots(slot_limits);
     auto most = static_cast<std::int32_t>(group_phases(phase).offsets.size()) - 1;
     if (resources.count() * std::int64_t{most} > cells) return phase;

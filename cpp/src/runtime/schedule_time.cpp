@@ -187,10 +187,13 @@ TimedSchedule::TimedSchedule(const MachineData& machine, const RankMessages& mes
       costs_(machine.costs_for(method)),
       method_(method),
       limits_(limits),
+      ranks_(messages.ranks),
       phases_(std::move(phases)) {
     for (const std::int32_t m : phases_.message) {
         source_.push_back(messages.source[m]);
         target_.push_back(messages.target[m]);
+        source_node_.push_back(machine.node_of(messages.source[m]));
+        target_node_.push_back(machine.node_of(messages.target[m]));
         bytes_.push_back(messages.bytes[m]);
     }
     if (stages == nullptr) return;
@@ -234,8 +237,9 @@ bool TimedSchedule::detect_may_gain() const {
 bool TimedSchedule::receives_fit(const SyncPolicy& policy) const {
     if (policy.kind == SyncKind::detect) {  // none is posted: a system buffer holds what comes
         for (std::size_t k = 0; k < bytes_.size(); ++k)
-            if (const auto bytes = static_cast<double>(bytes_[k]);
-                source_[k] != target_[k] && bytes > costs_.buffers && (costs_.eager < 0 || bytes <= costs_.eager))
+            if (const auto bytes = static_cast<double>(bytes_[k]); source_node_[k] != target_node_[k] &&
+                                                                   bytes > costs_.buffers &&
+                                                                   (costs_.eager < 0 || bytes <= costs_.eager))
                 return false;
         return true;
     }
@@ -245,7 +249,8 @@ bool TimedSchedule::receives_fit(const SyncPolicy& policy) const {
     for (std::int64_t p = 0; p < phase_count(); ++p) {
         const std::int64_t group = policy.kind == SyncKind::none ? 0 : p / policy.every;
         for (std::int64_t k = phases_.offsets[p]; k < phases_.offsets[p + 1]; ++k) {
-            const std::int32_t node = target_[k];
+            const std::int32_t node = target_node_[k];
+            if (source_node_[k] == node) continue;
             if (group_of[node] != group) posted[node] = 0;
             group_of[node] = group;
             if (++posted[node] > costs_.outstanding_receives) return false;
@@ -274,7 +279,7 @@ double TimedSchedule::predict(const SyncPolicy& policy, const MachineCosts& cost
     FormulaCosts given(machine_, costs, policy.kind);
     if (!links) given.costs.link = {};
     if (!phases_.end.empty()) given.costs.blocking = 0;  // a timetable keeps its messages apart
-    const Ranks ranks{source_, target_, machine_.endpoints(), packed_};
+    const Ranks ranks{source_, target_, ranks_, packed_};
     const Array<std::int64_t> offsets = batches(policy);
     const bool partners = policy.kind == SyncKind::local || policy.kind == SyncKind::ready;
     Formula found = time_phases(routes(), ranks, bytes_, phases_.offsets, offsets, partners, given.costs, {waits_});
@@ -309,7 +314,7 @@ double TimedSchedule::loss(const SyncPolicy& policy) const {
 }
 
 std::int64_t TimedSchedule::most_in_flight() const {
-    Array<std::int64_t> sends(as_size(machine_.endpoints()), 0);
+    Array<std::int64_t> sends(as_size(std::max(ranks_, 1)), 0);
     for (const std::int32_t rank : source_) ++sends[rank];
     const std::int64_t most = *std::max_element(sends.begin(), sends.end());
     return costs_.in_flight > 0 ? std::min(costs_.in_flight, most) : most;

@@ -38,6 +38,7 @@ std::uint64_t digest_of(const ExchangeOptions& options, bool sources_known) {
     digest.add(static_cast<std::uint64_t>(options.effort));
     digest.add(static_cast<std::uint64_t>(options.memory));
     digest.add(static_cast<std::uint64_t>(options.measure));
+    digest.add(static_cast<std::uint64_t>(options.ranks_per_node));
     digest.add(sources_known ? 1 : 0);
     digest.add(options.schedule.empty() ? 0 : 1);
     return digest.value();
@@ -137,8 +138,8 @@ Outcome SharedSchedule<Handle>::check_headers(View<const Header> headers, const 
     for (std::size_t rank = 0; rank < headers.size(); ++rank) {
         if (headers[rank].agreed != headers[0].agreed)
             refuse(rank,
-                   "machine, method, sync, seed, compute, effort, combine, memory, measure, or whether a schedule is "
-                   "given or sources are known, are not those of rank 0: must agree");
+                   "machine, ranks_per_node, method, sync, seed, compute, effort, combine, memory, measure, or whether "
+                   "a schedule is given or sources are known, are not those of rank 0: must agree");
         if (headers[rank].elements == 0) continue;
         if (known == 0) known = headers[rank].elements;
         if (headers[rank].elements != known)

@@ -191,9 +191,8 @@ TEST(Exchange, IsRefusedOnEveryRank) {
         Wrong{"in place", Code::argument, "rank 1: a block that is received overlaps one that is sent", 1,
               [](ExchangeRequest<int>& r) { r.buffers.receive = const_cast<std::byte*>(r.buffers.send); }},
         Wrong{"options", Code::mismatch,
-              "rank 2: machine, method, sync, seed, compute, effort, combine, memory, measure, or whether a schedule "
-              "is given or "
-              "sources are known, are not those of rank 0: must agree",
+              "rank 2: machine, ranks_per_node, method, sync, seed, compute, effort, combine, memory, measure, or "
+              "whether a schedule is given or sources are known, are not those of rank 0: must agree",
               2, [](ExchangeRequest<int>& r) { r.options.seed = 1; }},
         Wrong{"compute", Code::argument, "rank 1: options: compute 'two': must be all, one or auto", 1,
               [](ExchangeRequest<int>& r) { r.options.compute = "two"; }},

@@ -37,11 +37,12 @@ RankMessages all_messages(const RandomRows& rows) {
 }
 
 // Every stage in one phase, its bundles as they are numbered.
-RankSchedule posted(const RankMessages& messages, const StageWay& way, SyncKind sync) {
+RankSchedule posted(const RankMessages& messages, const StageWay& way, SyncKind sync, View<const std::int32_t> node) {
     RankSchedule schedule;
     schedule.sync = sync;
-    schedule.stages = bundles_along(positions_along(way, messages.ranks, messages.source, messages.target),
-                                    messages.ranks, messages.bytes);
+    schedule.stages =
+        bundles_along(positions_along(way, messages.ranks, messages.source, messages.target, messages.bytes, node),
+                      messages.ranks, messages.bytes);
     schedule.phase_offsets.push_back(0);
     for (std::int32_t stage = 0; stage < schedule.stages.stages; ++stage) {
         for (std::size_t b = 0; b < schedule.stages.size(); ++b)
@@ -58,14 +59,14 @@ RankPlan plan_of(int rank, const RandomRows& rows, const RankPart& part, const S
                          {one.receives, checked.receives, checked.own_receive, kNumber}, false);
 }
 
-void deliver(int ranks, const char* machine, std::uint64_t seed) {
+void deliver(int ranks, const char* machine, std::uint64_t seed, int ranks_per_node = 1) {
     RandomRows rows(ranks, seed);
     const RankMessages messages = all_messages(rows);
-    const MachineData data = machine_in_words(machine, ranks);
+    const MachineData data = machine_in_words(machine, ranks, ranks_per_node);
     std::size_t number = 0;
     for (const StageWay& way : stage_ways(data, ranks)) {
         const SyncKind sync = number++ % 2 == 0 ? SyncKind::none : SyncKind::local;
-        const RankSchedule schedule = posted(messages, way, sync);
+        const RankSchedule schedule = posted(messages, way, sync, data.placement);
         const RankParts parts(messages, schedule);
         const ScheduleSummary summary{schedule.stages.stages, sync, 1, 0, "naive", 0, {}};
         std::int64_t most = 0;
@@ -103,6 +104,8 @@ TEST(Stages, DeliverWhatRowsSay) {
     deliver(12, "torus:2x3x2", 2);
     deliver(11, "torus:3x4", 3);
     deliver(7, "", 4);
+    deliver(12, "torus:2x3", 5, 2);
+    deliver(11, "crossbar:4", 6, 3);
 }
 
 // 12 ranks send 8 B to each other; what counts is how many messages a processor handles.

@@ -67,7 +67,6 @@ from conset.methods import (
     matched_cells,
     mixed_candidates,
     multiphase,
-    node_aware,
     parse_combine,
     paths_of,
     radix,
@@ -224,14 +223,11 @@ def _all(
 ) -> Iterator[Way]:
     """Ways to combine, nothing made yet.
 
-    Boxes and rings as ranks try them at run time, and boxes over traffic.
+    By nodes, boxes and rings as ranks try them at run time, and boxes over traffic.
     """
     yield from more
     node = np.arange(pattern.ranks) if placement is None else placement
     crowd = ranks_on_nodes(node)[1]
-    if crowd > 1 and not is_in_boxes(pattern):
-        yield "node-aware", 3, partial(node_aware, pattern, placement)
-        yield "node-aware:2", 2, partial(node_aware, pattern, placement, steps=2)
     topology, pairs = machine.topology, pattern.ranks * (pattern.ranks - 1)
     ways = _core.stage_ways(
         pattern.ranks,
@@ -239,8 +235,13 @@ def _all(
         sides=[*(topology.sides or (topology.endpoints,)), crowd],
         follows=crowd > 1 or topology.is_box or topology.kind == "hypercube",
         fill=1 if is_in_boxes(pattern) else 2,
+        crowd=crowd,
     )
     for kind, word, sides in ways:
+        if kind == "nodes":
+            way = parse_combine(word)
+            yield word, len(sides), partial(paths_of, way, pattern, machine, placement)
+            continue
         if is_in_boxes(pattern) and pattern.ranks * sum(side - 1 for side in sides) > MAX_BUNDLES:
             continue
         if kind == "ring":

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -372,6 +372,7 @@ class ScheduleOptions:
     combine: str = "auto"
     memory: int = MEMORY
     measure: int = 0
+    ranks_per_node: int = 1
 
     def to_core(self, folder: Callable[[], Path]) -> _core.ExchangeOptions:
         """For the core; any other than a bare network goes through a file.
@@ -385,7 +386,8 @@ class ScheduleOptions:
             raise UsageError(
                 f"timeout_s {self.timeout_s}: must be above 0, and finite", options=["timeout_s"]
             )
-        for word, bits in (("seed", 64), ("effort", 31), ("memory", 63), ("measure", 31)):
+        bits_of = {"seed": 64, "effort": 31, "memory": 63, "measure": 31, "ranks_per_node": 31}
+        for word, bits in bits_of.items():
             if not 0 <= (value := getattr(self, word)) < 2**bits:
                 raise UsageError(f"{word} {value}: must be from 0 to 2^{bits} - 1", options=[word])
         return _core.ExchangeOptions(
@@ -400,6 +402,7 @@ class ScheduleOptions:
             combine=self.combine,
             memory=self.memory,
             measure=self.measure,
+            ranks_per_node=self.ranks_per_node,
         )
 
 
@@ -588,6 +591,7 @@ def alltoallv_init(
     combine: str = "auto",
     memory: int = MEMORY,
     measure: int = 0,
+    ranks_per_node: int = 1,
 ) -> RowExchange:
     """A persistent `Alltoallv` in the phases of a schedule: a given one, or made by the ranks now.
 
@@ -615,19 +619,16 @@ def alltoallv_init(
             all ranks: not known; blocks then lie in recvbuf by source, one after the other, see
             `exchange.sources` and `exchange.recvcounts`.
         rdispls: shape=(ranks): elements before each block; None: one block after the other.
-        machine: what the schedule is for: rank r is on node r; None: a crossbar.
-        method: of the schedule: naive, lp, gen, pex-gen-shift, rs-n, rs-nl, coloring, first-fit,
-            decreasing, negotiated, half-duplex, event-list, bounded, or auto: as `conset.compile`
-            chooses among these.
+        machine: what the schedule is for; None: a crossbar.
+        method: naive, lp, gen, pex-gen-shift, rs-n, rs-nl, coloring, first-fit, decreasing,
+            negotiated, half-duplex, event-list, bounded, or auto: the choice of `conset.compile`.
         sync: none, local, ready, detect, barrier, barrier:k, or auto.
-        timeout_s: longest time of one exchange, and of each collective of this call [s]; None: no
-            limit.
+        timeout_s: longest time of an exchange, and of each collective of this call [s]; or None.
         seed: of every random choice.
         compute: all ranks compute the schedule; one: rank 0 does, and gives each its part; auto:
             one where ranks exceed cores and messages × ranks are at least 2^18.
-        schedule: compiled before, or its file (`.json`, `.plan`): its phases and policy are used,
-            and nothing is computed. Counts must be its bytes, pair by pair; machine, method, sync,
-            seed, compute, effort, combine and memory are then not given.
+        schedule: compiled before, or its file (`.json`, `.plan`): its phases and policy are used.
+            Counts must be its bytes, pair by pair; beside it only `timeout_s` may be given.
         effort: how long to search, as of `conset.compile`, counted; 0: by formula.
         combine: auto: bundles of messages are passed on in stages where the machine's model says
             that this takes 5 % less (method auto, plain elements, not by formula); none.
@@ -635,6 +636,7 @@ def alltoallv_init(
         measure: rounds in which the schedule and `MPI_Ialltoallv` take turns on buffers of their
             own when the exchange is made or updated; the faster is used. 0: none. Of plain
             elements whose sources are known, a pair's messages in one block.
+        ranks_per_node: rank r is on node r // ranks_per_node, unless the machine has a job.
 
     Raises:
         UsageError: an option. InputError: counts, displacements, buffers or the machine; what one
@@ -647,6 +649,7 @@ def alltoallv_init(
         machine, method, sync, timeout_s, seed, compute, schedule, effort, combine, memory, measure
     )
     arguments = Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls)
+    options = replace(options, ranks_per_node=ranks_per_node)
     return RowExchange(comm, peers, peers, arguments, options)
 
 
@@ -671,6 +674,7 @@ def neighbor_alltoallv_init(
     combine: str = "auto",
     memory: int = MEMORY,
     measure: int = 0,
+    ranks_per_node: int = 1,
 ) -> RowExchange:
     """`alltoallv_init` with the neighbours of a distributed graph only; collective.
 
@@ -689,8 +693,7 @@ def neighbor_alltoallv_init(
         machine: what the schedule is for; None: a crossbar.
         method: of the schedule.
         sync: how phases are kept apart.
-        timeout_s: longest time of one exchange, and of each collective of this call [s]; None: no
-            limit.
+        timeout_s: longest time of an exchange, and of each collective of this call [s]; or None.
         seed: of every random choice.
         compute: all, one or auto.
         schedule: compiled before, or its file.
@@ -698,6 +701,7 @@ def neighbor_alltoallv_init(
         combine: auto or none.
         memory: temporary memory that stages may take of a rank [B].
         measure: rounds in which the schedule and `MPI_Ialltoallv` take turns, to choose.
+        ranks_per_node: ranks on each node of the machine.
 
     Raises:
         UsageError, InputError, NoScheduleError, ExecutionError: as `alltoallv_init`; a UsageError
@@ -717,5 +721,5 @@ def neighbor_alltoallv_init(
         np.array(targets, np.int32),
         np.array(sources, np.int32),
         Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls),
-        options,
+        replace(options, ranks_per_node=ranks_per_node),
     )

@@ -57,9 +57,11 @@ def machine_entries(machine: Machine) -> dict[str, FlatValue]:
             "give it a plan (conset plan)"
         )
     limits = machine.limits
+    job: dict[str, FlatValue] = {"job": np.array(machine.job, np.int32)} if machine.job else {}
     entries: dict[str, FlatValue] = {
         "name": machine.name,
         "network": machine.topology.kind,
+        **job,
         **_network_entries(machine.topology, machine.routing),
     }
     for name in ("send", "receive", "link", "channels"):

@@ -24,7 +24,7 @@ def counts_of(ranks: int, seed: int) -> Ints:
     return counts
 
 
-def check(comm: MPI.Intracomm, seed: int, machine: str, **options: Any) -> str:
+def check(comm: MPI.Intracomm, seed: int, **options: Any) -> str:
     """Several exchanges, an update with other counts and one more; what was said of the first."""
     said, exchange = "", None
     for other in (seed, seed, seed + 2):
@@ -42,7 +42,7 @@ def check(comm: MPI.Intracomm, seed: int, machine: str, **options: Any) -> str:
         receive = np.full_like(right, -1)
         sides = (send, sent, starts(sent, gap), receive, received, starts(received, gap))
         if exchange is None:
-            exchange = conset.alltoallv_init(comm, *sides, machine=machine, **options)
+            exchange = conset.alltoallv_init(comm, *sides, **options)
             where = exchange.combine, exchange.memory > 0, exchange.left_out > 0
             assert comm.allgather(where) == [where] * comm.size
             said = " ".join(map(str, where))
@@ -56,26 +56,24 @@ def check(comm: MPI.Intracomm, seed: int, machine: str, **options: Any) -> str:
     assert exchange is not None
     exchange.close()
     # sources that are not known
-    with conset.alltoallv_init(
-        comm, send, sent, starts(sent, gap), machine=machine, **options
-    ) as ex:
+    with conset.alltoallv_init(comm, send, sent, starts(sent, gap), **options) as ex:
         ex.exchange()
         kept = [right[b : b + n] for b, n in zip(starts(received, gap), received, strict=True)]
         assert (ex.recvbuf == np.concatenate(kept)).all()
     return said
 
 
-def check_measured(comm: MPI.Intracomm, machine: str) -> None:
+def check_measured(comm: MPI.Intracomm, where: dict[str, Any]) -> None:
     """MPI's own in place of the schedule where it was faster in the rounds that were run."""
     counts = counts_of(comm.size, 1)
     sent, received = counts[comm.rank], counts[:, comm.rank]
     send, right = np.random.default_rng(comm.rank).random(sent.sum()), np.empty(received.sum())
     comm.Alltoallv([send, sent], [right, received])
     receive = np.empty_like(right)
-    slow = {"method": "lp", "sync": "barrier"}
+    slow = {"method": "coloring", "sync": "barrier"}
     for options in ({}, {"combine": "none"}, slow):
         with conset.alltoallv_init(
-            comm, send, sent, None, receive, received, machine=machine, measure=3, **options
+            comm, send, sent, None, receive, received, **where, measure=3, **options
         ) as exchange:
             for _ in range(2):
                 receive[:] = -1
@@ -89,16 +87,16 @@ def check_measured(comm: MPI.Intracomm, machine: str) -> None:
             assert own or options is not slow
             exchange.update(send, sent, None, receive, received)
             assert exchange.times.mpi_run_s > 0
-    with conset.alltoallv_init(comm, send, sent, machine=machine, measure=3) as exchange:
+    with conset.alltoallv_init(comm, send, sent, **where, measure=3) as exchange:
         exchange.exchange()
         assert (exchange.recvbuf == right).all()
         assert exchange.times.mpi_run_s == 0
 
 
 def main() -> None:
-    comm, machine = MPI.COMM_WORLD, sys.argv[1]
+    comm, where = MPI.COMM_WORLD, {"machine": sys.argv[1], "ranks_per_node": int(sys.argv[2])}
     said = [
-        check(comm, seed, machine, **options)
+        check(comm, seed, **where, **options)
         for seed in (0, 1)
         for options in (
             {},
@@ -106,10 +104,10 @@ def main() -> None:
             {"sync": "local"},
             {"combine": "none"},
             {"memory": 16},
-            {"method": "lp"},
+            {"method": "coloring"},
         )
     ]
-    check_measured(comm, machine)
+    check_measured(comm, where)
     # derived types, and what is not to be copied, go directly
     column = MPI.DOUBLE.Create_vector(2, 1, 2).Commit()
     send, receive = np.arange(4.0 * comm.size), np.zeros(2 * comm.size)
@@ -121,7 +119,7 @@ def main() -> None:
         None,
         receive,
         2 * ones,
-        machine=machine,
+        **where,
     ) as ex:
         said.append(ex.combine)
         ex.exchange()

@@ -1,5 +1,6 @@
-// Boxes of ranks through which messages travel one dimension a stage, and rings whose digits they take one after the
-// other (conset/methods/paths/multiphase.py): which there are, and where every message is before each stage.
+// Boxes of ranks through which messages travel one dimension a stage, rings whose digits they take one after the other,
+// and ways by the nodes of ranks (conset/methods/paths/multiphase.py): which there are, and where every message is
+// before each stage.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +24,13 @@ BoxSides balanced_sides(std::int64_t ranks, std::int64_t stages);
 Array<std::int32_t> fitted_order(const BoxSides& sides, View<const std::int64_t> radices);
 
 // Paths of all messages: through a box whose cells follow the network's routes (`along`, the last coordinate corrected
-// first) or the numbers of ranks, or around a ring.
+// first) or the numbers of ranks, around a ring, or by way of ranks that carry for their nodes.
 struct StageWay {
-    enum class Kind : std::uint8_t { along, numbers, ring };
+    enum class Kind : std::uint8_t { along, numbers, ring, nodes };
     Kind kind;
-    std::string word;           // as `--combine` takes it
-    BoxSides sides;             // of the box, its cells numbered row by row, or the radices of the digits
-    Array<std::int32_t> order;  // the dimension that each stage corrects; of a ring none
+    std::string word;  // as `--combine` takes it
+    BoxSides sides;    // of the box, its cells numbered row by row, or the radices of the digits; nodes: 1 a stage
+    Array<std::int32_t> order;  // the dimension that each stage of a box corrects
 };
 
 // The network as boxes see it: its sides, with the ranks of a node as the last one, and whether its routes follow them.
@@ -38,20 +39,39 @@ struct BoxNetwork {
     Array<std::int64_t> sides{};
     bool follows = false;
     std::int64_t fill = 2;  // boxes along it have at most so many times as many cells as ranks; 1: ranks fill all boxes
+    std::int32_t crowd = 1;  // ranks of a node
 };
+
+// The number of each rank among those of its node, and the most ranks of a node; of no nodes none, and 1.
+struct RanksOnNodes {
+    Array<std::int32_t> local;
+    std::int32_t crowd = 1;
+};
+RanksOnNodes ranks_on_nodes(View<const std::int32_t> node);
 
 // By which ways are searched, of the compiler and at run time.
 inline constexpr double kStagesWorth = 0.95;     // what stages may take at most of the direct time to be chosen
 inline constexpr double kStagesHopeful = 1.5;    // factor over it up to which a way is searched, by an estimate
 inline constexpr std::int64_t kStagesTried = 4;  // ways per unit of effort, the best ones by that estimate
 
-// Boxes along the network's routes and over rank numbers, rings where ranks do not factor: first the best of every
-// number of stages, then the second best.
+// By nodes where they have several ranks, then boxes along the network's routes and over rank numbers, rings where
+// ranks do not factor: first the best of every number of stages, then the second best.
 std::vector<StageWay> stage_ways(std::int64_t ranks, const BoxNetwork& network);
 
-// The rank that holds each message before stage j, and after the last: by stage, then message. Rank r is at place r of
-// the network. A message whose next cell has no rank stays, and the stage after corrects both coordinates.
+// The rank that holds each message before stage j, and after the last: by stage, then message. A message whose next
+// cell has no rank stays, and the stage after corrects both coordinates. `node` of each rank; empty: rank r is on node
+// r.
 Array<Array<std::int32_t>> positions_along(const StageWay& way, std::int32_t ranks, View<const std::int32_t> source,
-                                           View<const std::int32_t> target);
+                                           View<const std::int32_t> target, View<const std::int64_t> bytes,
+                                           View<const std::int32_t> node);
+
+// The same by way of nodes, one message from each to each other one: gathered at a rank of the first, sent to one of
+// the second, scattered (3 steps), or sent by every rank itself (2). Who carries is spread: the nodes that a node sends
+// to, the most bytes first, are dealt to its ranks forwards and backwards in turns; those that it receives from
+// likewise, beginning at the last rank. Messages inside a node go directly in the first stage. O(messages *
+// log(messages)).
+Array<Array<std::int32_t>> positions_by_nodes(View<const std::int32_t> source, View<const std::int32_t> target,
+                                              View<const std::int64_t> bytes, View<const std::int32_t> node,
+                                              std::int32_t steps);
 
 }  // namespace conset

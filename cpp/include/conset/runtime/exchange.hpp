@@ -24,9 +24,9 @@ namespace conset {
 template <class Handle>
 class RankExecutor;
 
-// `machine=torus:4x4;method=auto;sync=auto;timeout=10s;seed=0;compute=auto;effort=1;combine=auto;memory=64MiB;measure=0`
-// in any order; pairs end with `;`.
-// Or `schedule=x.plan`, with a timeout alone: the schedule is compiled already.
+// `machine=torus:4x4;ranks_per_node=1;method=auto;sync=auto;timeout=10s;seed=0;compute=auto;effort=1;combine=auto;
+// memory=64MiB;measure=0` in any order; pairs end with `;`. Or `schedule=x.plan`, with a timeout alone: the schedule is
+// compiled already.
 struct ExchangeOptions {
     std::string machine, method = "auto", sync = "auto";
     std::string compute =
@@ -38,6 +38,7 @@ struct ExchangeOptions {
     std::string combine = "auto";  // auto: ranks pass on bundles in stages where that pays; none
     std::int64_t memory = std::int64_t{64} << 20;  // temporary memory that stages may take of each rank [B]
     std::int64_t measure = 0;  // rounds in which the schedule and MPI's own take turns, to choose; 0: the schedule
+    std::int32_t ranks_per_node = 1;  // rank r is on node r / ranks_per_node unless the machine's file says where
     // Both throw Failure (Code::argument). Words of method and sync are checked by `schedule_messages`.
     static ExchangeOptions parse(std::string_view text);
     void check() const;

@@ -18,6 +18,7 @@
 #include "conset/array.hpp"
 #include "conset/runtime/machine_data.hpp"
 #include "conset/runtime/schedule.hpp"
+#include "conset/runtime/schedule_methods.hpp"
 #include "conset/scheduling/occupancy.hpp"
 #include "conset/scheduling/resources.hpp"
 
@@ -74,7 +75,7 @@ private:
     bool keepable() const;
     bool grown_too_far() const;
     std::int32_t bound() const;
-    Resources resources(const RankMessages& messages) const;
+    PlacedResources resources(const RankMessages& messages) const { return {machine_, messages, plain_.limits}; }
     void collect(const Resources& resources, std::size_t k);
     void join(const Resources& resources, std::size_t k, std::int32_t phase);
     void leave(const Resources& resources, std::size_t k, std::int32_t phase);

@@ -59,7 +59,7 @@ std::vector<StageWay> stage_ways(const MachineData& machine, std::int32_t ranks)
 // The bundles of stages as messages.
 RankMessages messages_of(const StageBundles& stages, std::int32_t ranks);
 
-// Whether the machine can hold the ranks, and messages are of ranks that there are, sorted by source: throws Failure
+// Whether the machine holds the ranks, and messages are of ranks that there are, sorted by source: throws Failure
 // (Code::argument) where not.
 void check_messages(const MachineData& machine, const RankMessages& messages);
 

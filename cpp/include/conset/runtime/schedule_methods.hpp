@@ -1,5 +1,5 @@
-// Methods without Python: what conset/methods/ makes of the core's algorithms, for messages whose rank r lives on node
-// r, without an order between them. Tests hold the phases of each against those of `conset.compile`.
+// Methods without Python: what conset/methods/ makes of the core's algorithms, for messages without an order between
+// them. Tests hold the phases of each against those of `conset.compile`.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +37,20 @@ Phases phases_by(std::string_view method, const MachineData& machine, const Rank
 Array<std::int32_t> posting_order(std::string_view order, const MachineData& machine, const RankMessages& messages,
                                   std::uint64_t seed);
 
-// Transfers with what they take of limits, over the machine's routes.
-inline Resources resources_of(const MachineData& machine, const RankMessages& messages, const Limits& limits) {
-    return {{machine.network, messages.source, messages.target, {}, {}}, machine.width, limits};
-}
+// The nodes of both ends of messages.
+struct NodeEnds {
+    Array<std::int32_t> source_node, target_node;
+    NodeEnds(const MachineData& machine, const RankMessages& messages);
+};
+
+// Transfers with what they take of limits, over the machine's routes between the nodes that it keeps.
+struct PlacedResources : private NodeEnds, Resources {
+    PlacedResources(const MachineData& machine, const RankMessages& messages, const Limits& limits)
+        : NodeEnds(machine, messages),
+          Resources({machine.network, source_node, target_node, {}, {}}, machine.width, limits) {}
+    PlacedResources(const PlacedResources&) = delete;
+    PlacedResources& operator=(const PlacedResources&) = delete;
+};
 
 // What each message takes alone with its ports and links, as methods of unequal sizes weigh it [s]; `ready`: its signal
 // included, else its request and grant.
@@ -51,9 +61,8 @@ Array<double> transfer_times(const MachineData& machine, const MachineCosts& cos
 Array<std::int32_t> schedule_decreasing(const MachineData& machine, const RankMessages& messages,
                                         const Resources& resources, std::uint64_t seed, std::int64_t effort);
 // The same for every message of `phase`, or fewer phases.
-Array<std::int32_t> schedule_negotiated(const MachineData& machine, const RankMessages& messages,
-                                        const Resources& resources, Array<std::int32_t> phase, std::uint64_t seed,
-                                        std::int64_t effort);
+Array<std::int32_t> schedule_negotiated(const MachineData& machine, const Resources& resources,
+                                        Array<std::int32_t> phase, std::uint64_t seed, std::int64_t effort);
 // One phase with a timetable, in the order of posting.
 Phases schedule_event_list(const MachineData& machine, const RankMessages& messages, std::uint64_t seed,
                            std::int64_t effort);

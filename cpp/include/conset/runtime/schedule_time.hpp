@@ -68,7 +68,7 @@ public:
                            std::int64_t work = std::numeric_limits<std::int64_t>::max()) const;
 
 private:
-    Routes routes() const { return {machine_.network, source_, target_, {}, {}}; }
+    Routes routes() const { return {machine_.network, source_node_, target_node_, {}, {}}; }
     Array<std::int64_t> batches(const SyncPolicy& policy) const;
     double timetable_end(const SyncPolicy& policy) const;
     std::int32_t most_datelines(const Array<std::uint8_t>& dateline) const;
@@ -77,8 +77,9 @@ private:
     const MachineCosts& costs_;
     std::string method_;
     Limits limits_;
+    std::int32_t ranks_;
     Phases phases_;
-    Array<std::int32_t> source_, target_;
+    Array<std::int32_t> source_, target_, source_node_, target_node_;
     Array<std::int64_t> bytes_;
     Array<std::uint8_t> packed_;  // empty: none is
     Rows waits_;                  // places in `phases` that each one waits for, all before it; empty: none

@@ -358,66 +358,13 @@ def node_aware(pattern: Pattern, placement: Ints32 | None, *, steps: Literal[2, 
         raise InputError(
             f"placement has shape {node.shape}: one node for each of {pattern.ranks} ranks required"
         )
-    local, crowd = ranks_on_nodes(node)
-    if crowd < 2:
+    if ranks_on_nodes(node)[1] < 2:
         raise InputError("node-aware: nodes with 2 or more ranks required, every node has 1")
-    source, target = pattern.source.astype(np.int64), pattern.target.astype(np.int64)
-    inside = node[source] == node[target]
-    members = np.lexsort((local, node))
-    held = np.bincount(node)
-    begin = np.cumsum(held) - held
-
-    def rank_of(at: Ints, number: Ints) -> Ints:
-        return np.asarray(members[begin[at] + number])
-
-    if steps == 2:
-        carrier = rank_of(node[target], local[source] % held[node[target]])
-        middle = [np.where(inside, target, carrier)]
-    else:
-        out, into = _carriers(node[source], node[target], pattern.size, held)
-        middle = [
-            np.where(inside, target, rank_of(node[source], out)),
-            np.where(inside, target, rank_of(node[target], into)),
-        ]
-    positions = np.column_stack([source, *middle, target]).astype(np.int32)
+    positions = _core.positions_by_nodes(
+        np.ascontiguousarray(pattern.source),
+        np.ascontiguousarray(pattern.target),
+        np.ascontiguousarray(pattern.size),
+        np.ascontiguousarray(node, np.int32),
+        steps,
+    ).reshape((pattern.messages, steps + 1), order="F")
     return Paths(pattern, positions, name="node-aware" if steps == 3 else "node-aware:2")
-
-
-def _carriers(
-    out: Ints,
-    into: Ints,
-    size: Ints,
-    held: Ints,
-) -> tuple[Ints, Ints]:
-    """For each message the numbers of the ranks that carry it.
-
-    On the node it leaves and on the one it enters.
-    """
-    nodes = held.size
-    pairs, pair = np.unique(out * nodes + into, return_inverse=True)
-    total = np.zeros(pairs.size, np.int64)
-    np.add.at(total, pair, size)
-    left, entered = pairs // nodes, pairs % nodes
-    total[left == entered] = -1  # stays inside: dealt last, which harms none
-    sends = _dealt(left, total, entered, held)
-    takes = held[entered] - 1 - _dealt(entered, total, left, held)
-    return sends[pair], takes[pair]
-
-
-def _dealt(
-    node: Ints,
-    total: Ints,
-    other: Ints,
-    held: Ints,
-) -> Ints:
-    """The rank of its node that each pair of nodes falls to.
-
-    0 … n - 1, n - 1 … 0, and so on, the most bytes first.
-    """
-    order = np.lexsort((other, -total, node))
-    place = ranks_on_nodes(node[order])[0]
-    ranks = held[node[order]]
-    turn, number = place // ranks, place % ranks
-    dealt = np.empty(node.size, np.int64)
-    dealt[order] = np.where(turn % 2 == 0, number, ranks - 1 - number)
-    return dealt
