@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import conset
 from conset import _core
-from conset.base.errors import ConsetError, UsageError
+from conset.base.errors import ConsetError, InputError, UsageError
 from conset.base.flat import MACHINE_FILE, write_flat
 from conset.cli.machines import command
 from conset.machine.costs import Limits
@@ -308,6 +308,41 @@ def test_words_that_are_no_machine(text: str, said: str) -> None:
 def test_without_words_a_crossbar() -> None:
     data = _core.MachineData.in_words("", 5)
     assert (data.name, data.endpoints) == ("crossbar:5", 5)
+    assert _core.MachineData.in_words("", 5, 2).name == "crossbar:3"
+
+
+@pytest.mark.parametrize("spec", ["mesh:2x2", "crossbar:4", "hypercube:2"])
+def test_several_ranks_a_node_are_those_of_compile(spec: str) -> None:
+    pattern = complete(8)
+    wanted = conset.compile(pattern, spec, method="first-fit", ranks_per_node=2, sync="barrier")
+    found = schedule(_core.MachineData.in_words(spec, 8, 2), pattern, "first-fit", "barrier")
+    assert np.array_equal(found.phase_offsets, wanted.phase_offsets)
+    assert np.array_equal(found.message, wanted.message)
+
+
+def complete(ranks: int) -> Pattern:
+    return parse_pattern(f"alltoall:ranks={ranks}")
+
+
+@pytest.mark.parametrize(("ranks", "given", "needed"), [(8, 1, 2), (9, 2, 3)])
+def test_too_many_ranks_for_the_nodes(ranks: int, given: int, needed: int) -> None:
+    said = f"{ranks} ranks need ranks_per_node {needed} on 4 nodes, given {given}"
+    with pytest.raises(RuntimeError, match=said):
+        schedule(_core.MachineData.in_words("mesh:2x2", ranks, given), complete(ranks), "rs-n")
+    with pytest.raises(InputError, match=said):
+        conset.compile(complete(ranks), "mesh:2x2", ranks_per_node=given)
+    with pytest.raises(RuntimeError, match="ranks_per_node 0: must be at least 1"):
+        _core.MachineData.in_words("mesh:2x2", ranks, 0)
+
+
+def test_a_job_in_a_file(tmp_path: Path) -> None:
+    machine = replace(parse_machine("mesh:2x2"), job=(3, 0, 3))
+    data = stored(machine, tmp_path)
+    assert schedule(data, complete(3), "coloring").phase_offsets.size == 3
+    with pytest.raises(RuntimeError, match="its job has 3 ranks, given 4"):
+        schedule(data, complete(4), "coloring")
+    with pytest.raises(RuntimeError, match="'job' must be endpoints"):
+        stored(replace(machine, job=(0, 4)), tmp_path)
 
 
 @pytest.mark.parametrize(

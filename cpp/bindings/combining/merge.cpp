@@ -115,6 +115,12 @@ void bind_merge(nb::module_& module) {
         [](In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> bytes, In<std::int32_t> node,
            std::int32_t steps) {
             check_count("steps", steps, 2, 3);
+            check_size("target", target.shape(0), source.shape(0));
+            check_size("bytes", bytes.shape(0), source.shape(0));
+            require(node.shape(0) > 0, "node", "one for each rank required");
+            check_ids("node", view(node), std::numeric_limits<std::int32_t>::max());
+            for (const auto& ends : {view(source), view(target)})
+                check_ids("ends", ends, static_cast<std::int32_t>(node.shape(0)));
             Array<std::int32_t> all;
             for (const Array<std::int32_t>& each :
                  positions_by_nodes(view(source), view(target), view(bytes), view(node), steps))

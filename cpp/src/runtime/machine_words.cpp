@@ -98,6 +98,8 @@ MachineData bare_network(std::string_view text) {
 }  // namespace
 
 MachineData machine_in_words(std::string_view text, std::int32_t ranks, std::int32_t ranks_per_node) {
+    if (ranks_per_node < 1)
+        throw Failure(Code::argument, "ranks_per_node " + std::to_string(ranks_per_node) + ": must be at least 1");
     const std::string crossbar = "crossbar:" + std::to_string((ranks - 1) / ranks_per_node + 1);
     MachineData machine = text.ends_with(".machine") ? read_machine_file(std::string(text))
                                                      : bare_network(text.empty() ? crossbar : text);

@@ -103,7 +103,6 @@ void ExchangeOptions::check() const {
     if (compute != "all" && compute != "one" && compute != "auto")
         refuse("compute '" + compute + "': must be all, one or auto");
     if (combine != "none" && combine != "auto") refuse("combine '" + combine + "': must be none or auto");
-    if (ranks_per_node < 1) refuse("ranks_per_node " + std::to_string(ranks_per_node) + ": must be at least 1");
     if (memory < 0) refuse("memory " + std::to_string(memory) + " B: must be at least 0");
     const ExchangeOptions none;
     if (!schedule.empty() &&

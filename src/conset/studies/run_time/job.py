@@ -306,6 +306,7 @@ class CoreScheduler:
             find_method(found.method).limits(self.machine.topology),
             found.phase_offsets,
             found.message,
+            placement=np.array(self.machine.job, np.int32) if self.machine.job else None,
             sync=found.sync,
             in_flight=found.in_flight or None,
         )
