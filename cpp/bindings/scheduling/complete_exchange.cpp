@@ -1,5 +1,7 @@
 #include "conset/scheduling/complete_exchange/complete_exchange.hpp"
 
+#include <nanobind/stl/string.h>
+
 #include "checks.hpp"
 #include "conset/scheduling/complete_exchange/exchange_choice.hpp"
 
