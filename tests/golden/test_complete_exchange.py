@@ -158,6 +158,8 @@ def test_squares_at_every_contention(side: int, c: int, steps: int) -> None:
         ("torus:9x9", 90),  # the same for n = 4m+1: fields of 5 and 9 elements
         ("torus:17x17", 612),
         ("torus:19x19", 855),  # n⁴/8; n(n²-1)/8
+        ("mesh:15x16", 960),
+        ("mesh:16x15", 960),  # 15 lines of 8·8 pairs across the middle
         ("mesh:8x8x8", 1024),
         ("mesh:4x4x4x4", 256),  # n^{d+1}/4
         ("ring:12", 18),

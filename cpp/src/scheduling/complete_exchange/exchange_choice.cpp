@@ -120,6 +120,37 @@ constexpr std::array kMethods{
     ExchangeMethod{"product", [](const ExchangeBox&) { return true; }, schedule_product},
 };
 
+// The mesh whose axes come in the other order. A route of it, turned and reversed, is a route again, so its phases are
+// phases of this one.
+class TurnedMesh {
+public:
+    explicit TurnedMesh(const ExchangeBox& box)
+        : box_(box),
+          turned_(Network::box({box.sides.rbegin(), box.sides.rend()}, false, Tie::parity), box.contention) {}
+
+    const ExchangeBox& operator*() const { return turned_; }
+
+    Phases turned_back(const Phases& phases) const {
+        const Array<std::int32_t> phase = phase_of_messages(phases);
+        Array<std::int32_t> own(phase.size());
+        for (std::int32_t m = 0; m < box_.messages(); ++m)
+            own[m] = phase[turned_.message(turn(box_.target(m)), turn(box_.source(m)))];
+        return group_phases(own);
+    }
+
+private:
+    std::int32_t turn(std::int32_t node) const {
+        const auto dims = static_cast<std::int32_t>(box_.sides.size());
+        std::int32_t other = 0;
+        for (std::int32_t axis = 0; axis < dims; ++axis)
+            other += box_.coordinate(node, axis) * turned_.strides[dims - 1 - axis];
+        return other;
+    }
+
+    const ExchangeBox& box_;
+    ExchangeBox turned_;
+};
+
 }  // namespace
 
 View<const ExchangeMethod> exchange_methods() { return kMethods; }
@@ -138,6 +169,15 @@ ExchangeChoice choose_exchange(const ExchangeBox& box, std::int32_t effort, std:
             name += ", mended";
         }
         if (phases.count() <= box.bound) return std::move(tried.back());
+    }
+    if (box.is_mesh() && !std::equal(box.sides.begin(), box.sides.end(), box.sides.rbegin())) {
+        const TurnedMesh turned(box);
+        for (const ExchangeMethod& method : kMethods) {
+            if (!method.applies(*turned)) continue;
+            tried.push_back({turned.turned_back(method.schedule(*turned, families)), method.name});
+            tried.back().name += ", turned";
+            if (tried.back().phases.count() <= box.bound) return std::move(tried.back());
+        }
     }
     if (effort > 0 && applies_lines(box))
         if (Phases found = schedule_lines(box); found.count() > 0) return {std::move(found), "lines, searched"};
