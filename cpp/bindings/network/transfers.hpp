@@ -1,6 +1,8 @@
 // Transfers, and the ranks at their ends, that are checked: what the bindings of times and sums begin with.
 #pragma once
 
+#include <optional>
+
 #include "checks.hpp"
 #include "conset/prediction/formula.hpp"
 
@@ -23,13 +25,16 @@ public:
     const Routes& operator*() const { return routes_; }
     View<const std::int64_t> size() const { return view(size_); }
     // The same, walked once for all who ask; not by two threads at once.
-    Routes walked() const { return walked_.of(routes_); }
+    Routes walked() const {
+        if (!walked_) walked_.emplace(routes_);
+        return walked_->of(routes_);
+    }
 
 private:
     In<std::int32_t> source_, target_, route_links_;
     In<std::int64_t> route_offsets_, size_;
     Routes routes_;
-    mutable WalkedRoutes walked_;
+    mutable std::optional<WalkedRoutes> walked_;
 };
 
 // The ranks that send and receive transfers, and which of these are packed (or none); keeps the arrays it looks at.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 #include "conset/array.hpp"
 #include "conset/network/network.hpp"
@@ -57,18 +56,8 @@ struct Routes {
 // Routes that are walked once for all who ask, unless nobody knows them or their links are too many to be kept.
 class WalkedRoutes {
 public:
-    Routes of(const Routes& routes) {
-        const Network& network = routes.network;
-        const bool known = routes.offsets.empty() && network.has_links() && !network.spreads();
-        if (!std::exchange(asked_, true) && known) walk(routes);
-        if (ways_.empty()) return routes;
-        return {network, routes.source, routes.target, ways_.offsets, ways_.items};
-    }
-
-private:
-    static constexpr std::size_t kMost = std::size_t{1} << 24U;  // links: 64 MiB
-
-    void walk(const Routes& routes) {
+    explicit WalkedRoutes(const Routes& routes) {
+        if (!routes.offsets.empty() || !routes.network.has_links() || routes.network.spreads()) return;
         ways_.offsets.push_back(0);
         for (std::size_t k = 0; k < routes.size(); ++k) {
             routes.each_link(k, [&](std::int32_t link) { ways_.items.push_back(link); });
@@ -79,8 +68,16 @@ private:
         }
     }
 
+    // The same routes as were walked.
+    Routes of(const Routes& routes) const {
+        if (ways_.empty()) return routes;
+        return {routes.network, routes.source, routes.target, ways_.offsets, ways_.items};
+    }
+
+private:
+    static constexpr std::size_t kMost = std::size_t{1} << 24U;  // links: 64 MiB
+
     Rows ways_;
-    bool asked_ = false;
 };
 
 }  // namespace conset

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "conset/array.hpp"
 #include "conset/combining/stage_bundles.hpp"
 #include "conset/compilation/trial.hpp"
+#include "conset/network/routes.hpp"
 #include "conset/runtime/machine_data.hpp"
 #include "conset/runtime/schedule.hpp"
 #include "conset/scheduling/phases.hpp"
@@ -83,6 +85,7 @@ private:
     Array<std::int64_t> bytes_;
     Array<std::uint8_t> packed_;  // empty: none is
     Rows waits_;                  // places in `phases` that each one waits for, all before it; empty: none
+    std::optional<WalkedRoutes> walked_;
 };
 
 }  // namespace conset
