@@ -75,7 +75,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t kMost = std::size_t{1} << 24U;  // links: 64 MiB
+    static constexpr std::size_t kMost = std::size_t{1} << 21U;  // links: 8 MiB
 
     Rows ways_;
 };
