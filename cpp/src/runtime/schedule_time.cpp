@@ -196,7 +196,7 @@ TimedSchedule::TimedSchedule(const MachineData& machine, const RankMessages& mes
         target_node_.push_back(machine.node_of(messages.target[m]));
         bytes_.push_back(messages.bytes[m]);
     }
-    walked_.emplace(routes());
+    walked_ = WalkedRoutes(routes());
     if (stages == nullptr) return;
     Array<std::int32_t> place(messages.size());
     for (std::size_t k = 0; k < place.size(); ++k) place[phases_.message[k]] = static_cast<std::int32_t>(k);
@@ -284,7 +284,7 @@ double TimedSchedule::predict(const SyncPolicy& policy, const MachineCosts& cost
     const Array<std::int64_t> offsets = batches(policy);
     const bool partners = policy.kind == SyncKind::local || policy.kind == SyncKind::ready;
     Formula found =
-        time_phases(walked_->of(routes()), ranks, bytes_, phases_.offsets, offsets, partners, given.costs, {waits_});
+        time_phases(walked_.of(routes()), ranks, bytes_, phases_.offsets, offsets, partners, given.costs, {waits_});
     if (!phases_.end.empty()) {
         const Array<std::int64_t> opened{costs.setup > 0 ? 1 : 0};
         const Array<double> end{timetable_end(policy) + static_cast<double>(opened[0]) * costs.setup};

@@ -56,6 +56,7 @@ struct Routes {
 // Routes that are walked once for all who ask, unless nobody knows them or their links are too many to be kept.
 class WalkedRoutes {
 public:
+    WalkedRoutes() = default;
     explicit WalkedRoutes(const Routes& routes) {
         if (!routes.offsets.empty() || !routes.network.has_links() || routes.network.spreads()) return;
         ways_.offsets.push_back(0);

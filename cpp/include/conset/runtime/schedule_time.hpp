@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -85,7 +84,7 @@ private:
     Array<std::int64_t> bytes_;
     Array<std::uint8_t> packed_;  // empty: none is
     Rows waits_;                  // places in `phases` that each one waits for, all before it; empty: none
-    std::optional<WalkedRoutes> walked_;
+    WalkedRoutes walked_;
 };
 
 }  // namespace conset
