@@ -112,7 +112,6 @@ private:
     std::int32_t naive_ = -1;
     Array<std::int32_t> others_, orders_;  // all candidates but naive; naive in every order, itself first
     bool made_ = false;
-    bool far_ = false;     // the naive exchange is far behind a rival: contentions are not worth a sweep
     bool of_one_ = false;  // policies of one schedule are compared
 };
 
@@ -130,7 +129,7 @@ bool Chooser::is_new(const TrialBase& made) const {
 void Chooser::make_others() {
     if (std::exchange(made_, true)) return;
     const Situation& situation = question_.situation;
-    const bool searches = question_.fewest_phases && !has_naive(), sweeps = !question_.limits_given && !far_;
+    const bool searches = question_.fewest_phases && !has_naive(), sweeps = !question_.limits_given;
     const std::int64_t more = searches ? kPhasesEffort : 1, effort = question_.effort * more;
     const double crowding = has_naive() && sweeps ? evaluator_.crowding(bases_[naive_]) : 0;
     Array<Attempt> attempts;
@@ -308,7 +307,6 @@ Decision Chooser::by_model(const std::string& model) {
                 if (floor > question_.beat_s) return {.failed = Failed::none_faster};
                 search.set_floor(floor);
                 search.run(first, {.share = kPostedShare, .single = kPostedShare});
-                far_ = search.best() != nullptr && is_far(search.best_s());
                 too_long = !search.skipped().empty();
             }
         }

@@ -20,9 +20,9 @@ constexpr std::size_t kTouch = 64;  // work of reaching a row, in prices read fr
 // assignments may yet lose by wandering.
 constexpr std::int64_t kPatience = 10, kHopeless = 500;
 // Over fixed routes it is hopeless when the least excess so far, if not small, is above a share of the items: a
-// fiftieth after a tenth of the sweeps, and less the longer it lasts. Of 71 tries that came to 0 none had more than
-// 0.55 of that, of 24 that did not 18 had more.
-constexpr std::int64_t kSmallExcess = 8, kShareOfItems = 500;
+// fiftieth after a tenth of the sweeps and at least 100, and less the longer it lasts. Of 71 tries that came to 0 none
+// had more than 0.55 of that, of 24 that did not 18 had more.
+constexpr std::int64_t kLate = 100, kSmallExcess = 8, kShareOfItems = 500;
 
 }  // namespace
 
@@ -152,7 +152,7 @@ std::int64_t Negotiation::run(std::int64_t sweeps, std::int64_t work) {
         least = std::min(least, left);
         if (left == 0 || sweeps_ >= sweeps || stop_asked()) return left;
         if (sweeps_ >= kPatience && left > std::max(kHopeless, items / 2)) return left;
-        const bool late = !items_.free_ && 10 * sweeps_ >= sweeps && least > kSmallExcess;
+        const bool late = !items_.free_ && sweeps_ >= std::max(kLate, sweeps / 10) && least > kSmallExcess;
         if (late && least * kShareOfItems * sweeps_ > items * sweeps) return left;
         remember();
     }
