@@ -16,6 +16,9 @@ namespace {
 
 using namespace formula;
 
+// Transfers of a phase whose routes are kept rather than walked twice.
+constexpr std::size_t kKept = std::size_t{1} << 18U;
+
 class RankClock {
 public:
     RankClock(const Routes& routes, const Ranks& ranks, View<const std::int64_t> size, const MessageCosts& costs)
@@ -38,6 +41,9 @@ public:
     void run_phase(std::size_t first, std::size_t last, Ends& ends) {
         ++phase_;
         messages_.clear();
+        ways_.clear();
+        offsets_.assign(1, 0);
+        keeps_ways_ = last - first <= kKept;
         partners_.meet(first, last);
         if (waits_for_both_) pair_up(first, last);
         head_ = tail_ = never;
@@ -120,14 +126,17 @@ private:
         Rank &sender = rank(who_.sender[k], routes_.source[k]), &receiver = rank(who_.receiver[k], routes_.target[k]);
         double slowest = std::max({costs_.out, costs_.in, costs_.node});
         const bool leaves = routes_.leaves(k);
-        const View<const std::int32_t> way = leaves && walks_ ? routes_.way(k, walked_) : View<const std::int32_t>{};
+        if (!keeps_ways_) ways_.clear();
+        const std::size_t begins = ways_.size();
+        if (leaves && walks_) routes_.each_link(k, [&](std::int32_t l) { ways_.push_back(l); });
+        offsets_.push_back(ways_.size());
         if (may_take_ && routes_.network.choice() == Choice::even && leaves) {
             slowest = std::max(slowest, slowest_part(*may_take_, costs_, routes_.source[k], routes_.target[k]));
         } else if (!links_.empty()) {
-            slowest = std::max(slowest, slowest_link(costs_, way));
+            slowest = std::max(slowest, slowest_link(costs_, View<const std::int32_t>(ways_).subspan(begins)));
         }
         const Message m =
-            message_of(costs_, bytes, static_cast<std::int64_t>(way.size()), slowest, leaves, who_.packs(k));
+            message_of(costs_, bytes, static_cast<std::int64_t>(ways_.size() - begins), slowest, leaves, who_.packs(k));
         const double from = released(k, sender, receiver, m);
         sender.send.add(m.send, from, m.alone - m.send);
         receiver.receive.add(m.receive, from + m.to_receive, m.left);
@@ -142,7 +151,7 @@ private:
             sender.slots = std::max(sender.slots, delivered);
         }
         messages_.push_back(delivered);
-        if (leaves) add_bytes(k, bytes, m, from, way);
+        if (leaves) add_bytes(k, bytes, m, from, begins);
     }
 
     void add_shared(std::size_t k, const Message& m) {
@@ -151,7 +160,7 @@ private:
         shared(routes_.target[k]).span.add(m.receive + signal, never, m.left);
     }
 
-    void add_bytes(std::size_t k, std::int64_t bytes, const Message& m, double from, View<const std::int32_t> way) {
+    void add_bytes(std::size_t k, std::int64_t bytes, const Message& m, double from, std::size_t begins) {
         const double head = from + m.to_bytes;
         Node &source = node(routes_.source[k]), &target = node(routes_.target[k]);
         add_at_nodes(source, target, costs_, partners_, k, bytes, m, from);
@@ -162,7 +171,8 @@ private:
             tail_ = std::min(tail_, m.after);
             return;
         }
-        for (const std::int32_t l : way) carry(l, static_cast<double>(bytes), 1, head, m.after);
+        for (std::size_t i = begins; i < ways_.size(); ++i)
+            carry(ways_[i], static_cast<double>(bytes), 1, head, m.after);
     }
 
     void carry(std::int32_t l, double bytes, double messages, double head, double tail) {
@@ -206,7 +216,7 @@ private:
             const Node &source = node(routes_.source[k]), &target = node(routes_.target[k]);
             end = std::max({end, source.out.time(), target.in.time()});
             if (costs_.node > 0) end = std::max({end, source.both.time(), target.both.time()});
-            if (!links_.empty()) end = std::max(end, way_end(k));
+            if (!links_.empty()) end = std::max(end, way_end(k, at));
         }
         for (const std::int32_t r : {who_.sender[k], who_.receiver[k]}) {
             Rank& it = ranks_[static_cast<std::size_t>(r)];
@@ -218,13 +228,17 @@ private:
         }
     }
 
-    // When the links on the way of transfer k are done.
-    double way_end(std::size_t k) {
+    // When the links on the way of transfer k, which is number `at` of the phase, are done.
+    double way_end(std::size_t k, std::size_t at) {
         if (spread_ && !may_take_) return busiest_;
         double end = 0;
         const auto see = [&](std::int32_t l) { end = std::max(end, link_end(static_cast<std::size_t>(l))); };
-        if (may_take_)
+        if (may_take_) {
             may_take_->each_share(routes_.source[k], routes_.target[k], [&](std::int32_t l, double) { see(l); });
+            return end;
+        }
+        if (keeps_ways_)
+            for (std::size_t i = offsets_[at]; i < offsets_[at + 1]; ++i) see(ways_[i]);
         else
             routes_.each_link(k, see);
         return end;
@@ -251,11 +265,13 @@ private:
     Array<Link> links_;
     Array<Slots> slots_;
     Losses losses_;
+    bool keeps_ways_ = true;
     bool walks_;                                        // whether links or their number cost anything
     std::optional<Spread> spread_;                      // of the phase, where links carry expectations
     std::optional<Spread> may_take_;                    // of a message
     double head_ = never, tail_ = never, busiest_ = 0;  // of the phase and `spread_`
-    Array<std::int32_t> walked_;                        // links of the transfer at hand
+    Array<std::int32_t> ways_;                          // links of the transfers of the phase
+    Array<std::size_t> offsets_;                        // into them
     Array<double> messages_;                            // when each of the phase is delivered at the earliest
     Exchanges pairs_;
     double last_end_ = 0;

@@ -53,7 +53,7 @@ struct Routes {
     }
 };
 
-// Routes that are walked once for all who ask, unless nobody knows them or their links are too many to be kept.
+// Routes that are walked once for all who ask; not where messages spread over several, or for more links than are kept.
 class WalkedRoutes {
 public:
     WalkedRoutes() = default;

@@ -224,10 +224,10 @@ public:
         if (costs_.blocking <= 0) return 1;
         const double over = load / (costs_.tolerance * entry(costs_.width, link));
         if (over <= 1) return 1;
-        if (load >= kRemembered || costs_.width.size() != 1) return std::pow(over, costs_.blocking);
         // messages are counted: few numbers come again and again
+        const bool counted = costs_.width.size() == 1 && load < kRemembered && load == std::floor(load);
+        if (!counted) return std::pow(over, costs_.blocking);
         const auto count = static_cast<std::size_t>(load);
-        if (static_cast<double>(count) != load) return std::pow(over, costs_.blocking);
         if (count >= known_.size()) known_.resize(count + 1, 0);
         if (known_[count] <= 0) known_[count] = std::pow(over, costs_.blocking);
         return known_[count];
