@@ -170,23 +170,20 @@ private:
 
 bool applies_affine(const ExchangeBox& box) {
     if (box.sides.size() != 2) return false;
-    const auto [n, other] = std::minmax(box.sides[0], box.sides[1]);
+    const std::int32_t n = box.sides[0], other = box.sides[1];
     const bool square = other == n && (n > 5 || (box.is_mesh() && box.contention == 1));
     return n % 4 == 1 && n > 1 && (square || (box.is_mesh() && other == n + 1)) && Field(n / 2 + 1).exists();
 }
 
 // Consecutive steps merged as contention, senders and receivers allow, or phases of contention m.
 Phases schedule_affine(const ExchangeBox& box, Families&) {
-    const bool turned = box.sides[0] > box.sides[1];  // routes turned and reversed are routes again
     const bool cycle = !box.is_mesh(), merged = box.is_cube() && box.contention * (cycle ? 8 : 4) == box.sides[0] - 1;
-    const AffineSteps affine(box.sides[turned ? 1 : 0], box.sides[turned ? 0 : 1], cycle);
+    const AffineSteps affine(box.sides[0], box.sides[1], cycle);
     Array<std::int32_t> step(as_size(box.messages()));
     for (std::int32_t message = 0; message < box.messages(); ++message) {
         const std::int32_t source = box.source(message), target = box.target(message), columns = box.sides[1],
                            x = source / columns, y = source % columns, to_x = target / columns, to_y = target % columns;
-        step[message] = merged   ? affine.phase(x, y, to_x, to_y)
-                        : turned ? affine.step(to_y, to_x, y, x)
-                                 : affine.step(x, y, to_x, to_y);
+        step[message] = merged ? affine.phase(x, y, to_x, to_y) : affine.step(x, y, to_x, to_y);
     }
     return merged ? group_phases(step) : merge_steps(box, step);
 }

@@ -159,25 +159,31 @@ ExchangeChoice choose_exchange(const ExchangeBox& box, std::int32_t effort, std:
     if (box.nodes() == 1) return {{{0}, {}}, "nothing to send"};
     Array<ExchangeChoice> tried;
     Families families(seed);
-    const bool mends = box.network.tie() != Tie::parity && box.has_ties();
-    for (const ExchangeMethod& method : kMethods) {
-        if (!method.applies(box)) continue;
-        tried.push_back({method.schedule(box, families), method.name});
-        auto& [phases, name] = tried.back();
-        if (mends && name != "translations") {  // what does not fit moves to the first phase with room
-            phases = group_phases(first_fit_around(ExchangeResources(box).resources, phase_of_messages(phases)));
-            name += ", mended";
+    // Whether the last construction that was tried on `of`, as `finish` leaves it, meets the bound.
+    const auto meets_bound = [&](const ExchangeBox& of, const auto& finish) {
+        for (const ExchangeMethod& method : kMethods) {
+            if (!method.applies(of)) continue;
+            tried.push_back({method.schedule(of, families), method.name});
+            finish(tried.back());
+            if (tried.back().phases.count() <= box.bound) return true;
         }
-        if (phases.count() <= box.bound) return std::move(tried.back());
-    }
+        return false;
+    };
+    const bool mends = box.network.tie() != Tie::parity && box.has_ties();
+    const auto mend = [&](ExchangeChoice& choice) {  // what does not fit moves to the first phase with room
+        if (!mends || choice.name == "translations") return;
+        choice.phases =
+            group_phases(first_fit_around(ExchangeResources(box).resources, phase_of_messages(choice.phases)));
+        choice.name += ", mended";
+    };
+    if (meets_bound(box, mend)) return std::move(tried.back());
     if (box.is_mesh() && !std::equal(box.sides.begin(), box.sides.end(), box.sides.rbegin())) {
         const TurnedMesh turned(box);
-        for (const ExchangeMethod& method : kMethods) {
-            if (!method.applies(*turned)) continue;
-            tried.push_back({turned.turned_back(method.schedule(*turned, families)), method.name});
-            tried.back().name += ", turned";
-            if (tried.back().phases.count() <= box.bound) return std::move(tried.back());
-        }
+        const auto turn_back = [&](ExchangeChoice& choice) {
+            choice.phases = turned.turned_back(choice.phases);
+            choice.name += ", turned";
+        };
+        if (meets_bound(*turned, turn_back)) return std::move(tried.back());
     }
     if (effort > 0 && applies_lines(box))
         if (Phases found = schedule_lines(box); found.count() > 0) return {std::move(found), "lines, searched"};
