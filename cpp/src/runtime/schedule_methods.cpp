@@ -130,14 +130,12 @@ bool is_linear(const MachineData& machine) {
 // The best construction; with `effort` 0 without a search where it misses the bound.
 Phases by_exchange(const MachineData& machine, std::int32_t link, std::int32_t effort, std::uint64_t seed) {
     const std::int64_t nodes = machine.network.nodes(), wide = std::int64_t{link} * machine.width[0];
-    Phases found = choose_exchange({machine.network, link == 0 ? nodes : wide}, effort, seed).phases;
+    const ExchangeBox box(machine.network, link == 0 ? nodes : wide);
+    Phases found = choose_exchange(box, effort, seed).phases;
+    if (machine.placement.empty()) return found;
     Array<std::int32_t> rank(as_size(nodes));  // on each node
-    for (std::int32_t r = 0; r < static_cast<std::int32_t>(rank.size()); ++r) rank[machine.node_of(r)] = r;
-    for (std::int32_t& m : found.message) {
-        const auto others = static_cast<std::int32_t>(nodes) - 1, node = m / others, other = m % others;
-        const std::int32_t source = rank[node], target = rank[other + (other >= node ? 1 : 0)];
-        m = source * others + target - (target > source ? 1 : 0);
-    }
+    for (std::int32_t r = 0; r < box.nodes(); ++r) rank[machine.node_of(r)] = r;
+    for (std::int32_t& m : found.message) m = box.message(rank[box.source(m)], rank[box.target(m)]);
     return found;
 }
 

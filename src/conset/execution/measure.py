@@ -471,8 +471,12 @@ def measure_plans(
     facts = own.gather_facts()
     if facts is None:
         return None
-    ended = {"times_s": race.times_s, "before_s": race.before_s, "measuring_s": measuring_s}
-    ended["stopped"] = race.stopped
+    ended = {
+        "times_s": race.times_s,
+        "before_s": race.before_s,
+        "stopped": race.stopped,
+        "measuring_s": measuring_s,
+    }
     return {**facts, **ended, "switch_parts": parts}
 
 

@@ -23,9 +23,8 @@ Array<std::int32_t> order_longest_first(const Resources& resources, View<const s
 Array<std::int32_t> first_fit(const Resources& resources, View<const std::int32_t> order,
                               View<const std::int32_t> first, View<const std::int32_t> second);
 
-// First fit around what stands: transfers with start[k] >= 0 stay in that phase as far as there is room, by rising k;
-// the others follow, longest routes first. No order between transfers, no exchanges;
-// never interrupted.
+// First fit around transfers with start[k] >= 0, which stay in that phase as far as there is room, by rising k; the
+// others follow, longest routes first. No order between transfers, no exchanges; never interrupted.
 Array<std::int32_t> first_fit_around(const Resources& resources, View<const std::int32_t> start);
 
 // The fewest phases of `sweeps` of them (at least one is made): the first in `order_longest_first`, the others phase by

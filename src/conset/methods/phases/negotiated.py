@@ -21,10 +21,10 @@ each P: 10 000 · effort sweeps with fixed routes, 400 · effort with free ones 
 channels limit). Where the steps ended a try, or it was hopeless (after 10 sweeps half as many too
 many as there are messages; over fixed routes a fiftieth after a tenth of the sweeps, less later), P
 rises in doubling steps and the range is halved after the first success. Free routes start from what
-fixed ones give. If the first P fails, tries under steep
-pressure, which is nearly first fit with a path search, bring the number down before the gentle ones
-go on: on a torus with links of capacity 1 they need a tenth of the steps, on channels and links of
-capacity 2 and more they fail where gentle ones succeed.
+fixed ones give. If the first P fails, tries under steep pressure, which is nearly first fit with a
+path search, bring the number down before the gentle ones go on: on a torus with links of capacity 1
+they need a tenth of the steps, on channels and links of capacity 2 and more they fail where gentle
+ones succeed.
 When to use it: sparse and irregular patterns, and wherever a phase more matters. Structured ones (a
 complete exchange on a mesh) have constructions that reach their bounds and cost nothing.
 Order: message j is kept out of the phases up to that of i before it as by another price that rises
