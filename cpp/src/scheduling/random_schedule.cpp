@@ -155,11 +155,9 @@ private:
     }
 
     bool path_free(std::int32_t k) const {
-        if (used_.empty()) return true;
-        bool free = true;
-        resources_.each(k,
-                        [&](std::int32_t resource) { free = free && used_[resource] < resources_.capacity(resource); });
-        return free;
+        return used_.empty() || resources_.all(k, [&](std::int32_t resource) {
+            return used_[resource] < resources_.capacity(resource);
+        });
     }
 
     void mark_path(std::int32_t k, std::int32_t change) {

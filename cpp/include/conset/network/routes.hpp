@@ -22,13 +22,23 @@ struct Routes {
     // Whether transfer k uses the network at all: messages inside a node use no port, link or channel.
     bool leaves(std::integral auto k) const { return source[k] != target[k]; }
 
+    // Whether `holds(link)` for every link of transfer k; none is looked at after one for which it does not.
+    template <class Holds>
+    bool all_links(std::integral auto k, Holds&& holds) const {
+        bool all = true;
+        if (offsets.empty())
+            network.walk(source[k], target[k], [&](std::int32_t link, std::int32_t) { all = all && holds(link); });
+        else
+            for (std::int64_t i = offsets[k]; all && i < offsets[k + 1]; ++i) all = holds(links[i]);
+        return all;
+    }
+
     template <class Visit>  // visit(link)
     void each_link(std::integral auto k, Visit&& visit) const {
-        if (offsets.empty()) {
-            network.walk(source[k], target[k], [&](std::int32_t link, std::int32_t) { visit(link); });
-            return;
-        }
-        for (std::int64_t i = offsets[k]; i < offsets[k + 1]; ++i) visit(links[i]);
+        all_links(k, [&](std::int32_t link) {
+            visit(link);
+            return true;
+        });
     }
 
     // The links of transfer k, which are walked into `walked` unless they are stored.

@@ -17,24 +17,42 @@ struct Limits {
     std::int32_t planes = 1;
 };
 
+// Routes whose links or nodes count are walked once.
 class Resources {
 public:
     // `width[link]` for every link slot, or a single entry for all of them.
     Resources(const Routes& routes, View<const std::int32_t> width, const Limits& limits)
-        : routes_(routes), width_(width), limits_(limits), nodes_(routes.network.nodes()) {}
+        : walked_(limits.link > 0 || limits.channels > 0 ? WalkedRoutes(routes) : WalkedRoutes()),
+          routes_(walked_.of(routes)),
+          width_(width),
+          limits_(limits),
+          nodes_(routes.network.nodes()) {}
+    Resources(const Resources&) = delete;
+    Resources& operator=(const Resources&) = delete;
 
     std::int32_t count() const { return 3 * nodes_ + routes_.network.link_slots(); }
     const Routes& routes() const { return routes_; }
     const Limits& limits() const { return limits_; }
 
-    // Calls visit(resource) for all that transfer k takes of what is limited.
-    template <class Visit>
+    // Whether `holds(resource)` for all that transfer k takes of what is limited.
+    template <class Holds>
+    bool all(std::integral auto k, Holds&& holds) const {
+        if (!routes_.leaves(k)) return true;
+        if (limits_.send > 0 && !holds(routes_.source[k])) return false;
+        if (limits_.receive > 0 && !holds(nodes_ + routes_.target[k])) return false;
+        bool all = true;
+        if (limits_.channels > 0)
+            routes_.each_node(k, [&](std::int32_t node) { all = all && holds(2 * nodes_ + node); });
+        if (limits_.link == 0) return all;
+        return all && routes_.all_links(k, [&](std::int32_t link) { return holds(3 * nodes_ + link); });
+    }
+
+    template <class Visit>  // visit(resource)
     void each(std::integral auto k, Visit&& visit) const {
-        if (!routes_.leaves(k)) return;
-        if (limits_.send > 0) visit(routes_.source[k]);
-        if (limits_.receive > 0) visit(nodes_ + routes_.target[k]);
-        if (limits_.channels > 0) routes_.each_node(k, [&](std::int32_t node) { visit(2 * nodes_ + node); });
-        if (limits_.link > 0) routes_.each_link(k, [&](std::int32_t link) { visit(3 * nodes_ + link); });
+        all(k, [&](std::int32_t resource) {
+            visit(resource);
+            return true;
+        });
     }
 
     // How many transfers of a phase may take it.
@@ -72,7 +90,8 @@ private:
         return std::int64_t{capacity(resource)} * (is_port(resource) ? 1 : limits_.planes);
     }
 
-    Routes routes_;
+    WalkedRoutes walked_;
+    Routes routes_;  // may look into `walked_`
     View<const std::int32_t> width_;
     Limits limits_;
     std::int32_t nodes_;
