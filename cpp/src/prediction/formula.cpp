@@ -198,20 +198,36 @@ private:
             tail_ = std::min(tail_, m.after);
             return;
         }
-        for (const std::int32_t l : way) carry(l, static_cast<double>(bytes), 1, head, m.after);
+        carry(way, static_cast<double>(bytes), head, m.after);
+    }
+
+    // On its own, so that what it looks at for every link stays in registers.
+    [[gnu::noinline]] void carry(View<const std::int32_t> way, double bytes, double head, double tail) {
+        Link* const links = links_.data();
+        const std::int32_t phase = phase_;
+        for (const std::int32_t l : way) {
+            Link& link = links[l];
+            if (link.phase != phase) open(link, l);
+            link.bytes += bytes;
+            link.load += 1;
+            link.head = std::min(link.head, head);
+            link.tail = std::min(link.tail, tail);
+        }
     }
 
     void carry(std::int32_t l, double bytes, double messages, double head, double tail) {
         Link& link = links_[static_cast<std::size_t>(l)];
-        if (link.phase != phase_) {
-            if (link.batch != batch_) link = {.batch = batch_};
-            link.phase = phase_;
-            touched_links_.push_back(l);
-        }
+        if (link.phase != phase_) open(link, l);
         link.bytes += bytes;
         link.load += messages;
         link.head = std::min(link.head, head);
         link.tail = std::min(link.tail, tail);
+    }
+
+    void open(Link& link, std::int32_t l) {
+        if (link.batch != batch_) link = {.batch = batch_};
+        link.phase = phase_;
+        touched_links_.push_back(l);
     }
 
     void close_node(std::int32_t v) {

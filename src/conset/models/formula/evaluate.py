@@ -477,15 +477,19 @@ def predict(
     if machine.is_circuit:
         return _predict_circuits(schedule, costs, policy, own)
     batches = batch_offsets(policy, schedule.phases)
-    busy, charged, time_s, phase_s, terms = _timed(
-        schedule, costs, policy, batches, _transfers(schedule), latest_ends=own
+    given = _given_costs(schedule, costs, policy)
+    busy, charged, (*terms, time_s) = _timed(
+        schedule, costs, policy, _transfers(schedule), given, latest_ends=own
     )
+    phase_s = np.diff(busy.busy, prepend=0.0)
+    phase_s[batches[:-1]] = busy.busy[batches[:-1]]
+    phase_s[batches[:-1][charged]] += synchronization_s(machine, costs)
     witness_kind, witness = _witness(schedule, busy, batches)
     return Prediction(
         time_s,
         str(policy),
         phase_s,
-        terms,
+        dict(zip(("synchronization", "setup", "transfer"), terms, strict=True)),
         _warnings(schedule, costs, int(charged.sum()), policy),
         _formula(schedule, policy),
         witness,
@@ -509,36 +513,71 @@ def times_with(
     """
     if schedule.machine.is_circuit:
         return [predict(schedule, sync=sync).time_s for sync, _ in cases]
-    transfers = _transfers(schedule)
-    return [
-        _timed(
-            schedule,
-            costs,
-            policy,
-            batch_offsets(policy, schedule.phases),
-            transfers,
-            latest_ends=latest_ends,
-        )[2]
-        for policy, costs in ((parse_sync(sync), costs) for sync, costs in cases)
-    ]
+    transfers, cases = _transfers(schedule), [*cases]
+    given: dict[tuple[Kind, int], _core.MessageCosts] = {}
+    found = []
+    for sync, costs in cases:
+        policy = parse_sync(sync)
+        key = policy.kind, id(costs)
+        if key not in given:
+            given[key] = _given_costs(schedule, costs, policy)
+        timed = _timed(schedule, costs, policy, transfers, given[key], latest_ends=latest_ends)
+        found.append(timed[2][3])
+    return found
+
+
+def _given_costs(schedule: Schedule, costs: Costs, policy: Sync) -> _core.MessageCosts:
+    """What its messages cost."""
+    return message_costs(
+        schedule.machine,
+        costs,
+        policy.kind,
+        in_flight=slots_of(schedule, costs),
+        blocking=schedule.timetable is None,
+    )
 
 
 def _timed(
     schedule: Schedule,
     costs: Costs,
     policy: Sync,
-    batches: Ints,
     transfers: GivenTransfers,
+    given: _core.MessageCosts,
     *,
     latest_ends: bool,
-) -> tuple[_core.Formula, Bools, float, Floats, dict[str, float]]:
-    """(what keeps batches busy, which begin with a barrier, `time_s`, `phase_s`, `terms`)."""
-    busy = _busy(schedule, costs, policy, batches, transfers, latest_ends=latest_ends)
+) -> tuple[_core.Formula, Bools, tuple[float, float, float, float]]:
+    """(what keeps batches busy, which begin with a barrier, terms and their sum).
+
+    Batches are busy until the end of each phase: the busiest resource, the ranks that wait for each
+    other, the orders of messages and of the timetable.
+    """
+    machine, batches = schedule.machine, batch_offsets(policy, schedule.phases)
+    partners = POLICIES[policy.kind].waits_for_partners
+    busy = _core.time_phases(*transfers, schedule.phase_offsets, batches, partners, given)
+    if schedule.timetable is not None:
+        table = timetable_busy(
+            schedule,
+            work_of(machine, costs, policy.kind),
+            costs.half_duplex,
+            batches,
+            latest_ends=latest_ends,
+        )
+        opened = (
+            _opened(schedule, batches) if costs.setup_s else np.zeros(schedule.phases, np.int64)
+        )
+        busy.take_timetable(table + opened * costs.setup_s, opened)
     charged = synchronizations(policy, schedule.phase_offsets, batches, costs.first_barrier)
     return (
         busy,
         charged,
-        *_add_up(busy, batches, charged, synchronization_s(schedule.machine, costs), costs.setup_s),
+        _core.add_up(
+            busy.busy,
+            busy.setups,
+            batches,
+            barriers=int(charged.sum()),
+            barrier=synchronization_s(machine, costs),
+            setup=costs.setup_s,
+        ),
     )
 
 
@@ -571,45 +610,6 @@ def _predict_circuits(schedule: Schedule, costs: Costs, policy: Sync, own: bool)
         schedule.machine.name,
         {},
     )
-
-
-def _busy(
-    schedule: Schedule,
-    costs: Costs,
-    policy: Sync,
-    batches: Ints,
-    transfers: GivenTransfers,
-    *,
-    latest_ends: bool,
-) -> _core.Formula:
-    """What keeps every batch of phases busy until the end of each phase.
-
-    The busiest resource, the ranks that wait for each other, the orders of messages and of the
-    timetable.
-    """
-    machine = schedule.machine
-    given = message_costs(
-        machine,
-        costs,
-        policy.kind,
-        in_flight=slots_of(schedule, costs),
-        blocking=schedule.timetable is None,
-    )
-    partners = POLICIES[policy.kind].waits_for_partners
-    busy = _core.time_phases(*transfers, schedule.phase_offsets, batches, partners, given)
-    if schedule.timetable is not None:
-        table = timetable_busy(
-            schedule,
-            work_of(machine, costs, policy.kind),
-            costs.half_duplex,
-            batches,
-            latest_ends=latest_ends,
-        )
-        opened = (
-            _opened(schedule, batches) if costs.setup_s else np.zeros(schedule.phases, np.int64)
-        )
-        busy.take_timetable(table + opened * costs.setup_s, opened)
-    return busy
 
 
 def _opened(schedule: Schedule, batches: Ints) -> Ints:
@@ -677,32 +677,6 @@ def _computation(
     transfers = _transfers(schedule, copies=False, waits=False)
     flowing = _core.time_phases(*transfers, schedule.phase_offsets, batches, False, given).busy
     return with_computation(costs, time_s, float(flowing[batches[1:] - 1].sum()))
-
-
-def _add_up(
-    busy: _core.Formula,
-    batches: Ints,
-    charged: Bools,
-    synchronization: float,
-    setup: float,
-) -> tuple[float, Floats, dict[str, float]]:
-    """(time_s, phase_s, terms) from the time of each batch.
-
-    `charged` batches start with a synchronization.
-    """
-    first = batches[:-1]
-    phase_s = np.diff(busy.busy, prepend=0.0)
-    phase_s[first] = busy.busy[first]
-    phase_s[first[charged]] += synchronization
-    *terms, time_s = _core.add_up(
-        busy.busy,
-        busy.setups,
-        batches,
-        barriers=int(charged.sum()),
-        barrier=synchronization,
-        setup=setup,
-    )
-    return time_s, phase_s, dict(zip(("synchronization", "setup", "transfer"), terms, strict=True))
 
 
 def _formula(schedule: Schedule, policy: Sync) -> str:
