@@ -18,16 +18,21 @@ from conset.compilation.trial import (
     BLOCKING,
     EQUAL,
     ERROR,
+    REL_TOL,
     Base,
     allowed_policies,
     end_time,
     settings_of,
 )
+from conset.machine.costs import Provenance
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
+from conset.machine.words import PARAMETERS, redrawn
+from conset.models import times_with
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 from conset.verification import verify
+from support import random_machines
 
 MACHINES = (
     "mesh:2x3",
@@ -163,3 +168,25 @@ def test_one_thread_and_three_choose_the_same(data: st.DataObject) -> None:
             )
         )
     assert found[0] == found[1]
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_a_time_with_drawn_costs_is_multiplied_by_the_least_factor_at_least(
+    data: st.DataObject,
+) -> None:
+    machine = data.draw(random_machines.machines())
+    origins = dict.fromkeys(PARAMETERS, Provenance("unknown"))
+    costs = replace(machine.costs, provenance=origins)
+    machine = replace(machine, costs=costs)
+    pattern = data.draw(random_machines.patterns(machine.topology.endpoints))
+    method = data.draw(st.sampled_from(("naive", "lp", "first-fit", "rs-nl", "event-list")))
+    try:
+        schedule = compile_by(method, pattern, machine, CompileOptions())
+    except (InputError, NoScheduleError):
+        return
+    sync = data.draw(st.sampled_from(allowed_policies(schedule)))
+    exponents = st.lists(st.floats(-1, 1), min_size=len(PARAMETERS), max_size=len(PARAMETERS))
+    drawn, least = redrawn(costs, data.draw(exponents))
+    own_s, drawn_s = times_with(schedule, [(sync, costs), (sync, drawn)])
+    assert drawn_s >= own_s * least / REL_TOL

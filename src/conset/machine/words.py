@@ -647,23 +647,26 @@ def unsure(costs: Costs) -> dict[str, Provenance]:
     }
 
 
-def redrawn(costs: Costs, exponents: Sequence[float]) -> Costs:
+def redrawn(costs: Costs, exponents: Sequence[float]) -> tuple[Costs, float]:
     """The costs with what is not sure of them times its factor to the power of an exponent.
 
     Args:
         costs: whose words.
         exponents: of each of `PARAMETERS`, from -1 to 1.
+
+    Returns:
+        (costs, what every time is at least multiplied by, at most 1).
     """
     origins = unsure(costs)
-    return replace(
-        costs,
-        **{
-            field: _scaled(getattr(costs, field), origins[word].spread ** exponent, entry.si)
-            for (word, entry), exponent in zip(PARAMETERS.items(), exponents, strict=True)
-            if word in origins
-            for field in entry.fields
-        },
-    )
+    changed, least = {}, 1.0
+    for (word, entry), exponent in zip(PARAMETERS.items(), exponents, strict=True):
+        if word not in origins:
+            continue
+        factor = origins[word].spread ** exponent
+        least = min(least, 1 / factor if entry.si == "B/s" else factor)
+        for field in entry.fields:
+            changed[field] = _scaled(getattr(costs, field), factor, entry.si)
+    return replace(costs, **changed), least
 
 
 def group_of(word: str) -> str:
