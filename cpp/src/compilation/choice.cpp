@@ -48,6 +48,13 @@ public:
 
 private:
     const TrialBase& base(const Trial& trial) const { return bases_[trial.base]; }
+    // Under barriers, `local` and `ready` a rank has the sends of as many phases in flight as are between barriers.
+    std::int64_t most_in_flight(const Trial& trial) const {
+        const auto [kind, every] = trial.policy;
+        const std::int64_t limit = base(trial).send_limit, most = base(trial).most_in_flight;
+        const bool apart = limit > 0 && kind != SyncKind::none && kind != SyncKind::detect;
+        return apart ? std::min(most, limit * every) : most;
+    }
     bool has_naive() const { return naive_ >= 0; }
     // What a loop of non-blocking sends does: no phases, no policy, the machine's sends in flight.
     bool posts_everything(const Trial& trial) const {
@@ -91,11 +98,11 @@ private:
                         double floor_s) const;
     std::pair<std::optional<double>, Refusal> time_by(const std::string& model, Trial trial,
                                                       std::int64_t max_work) const;
-    Array<std::string> other_models(const std::string& model) const;
+    Array<std::string> other_models(const std::string& model, double seconds) const;
     Array<Trial> estimated_trials(const TrialSearch& search, const Trial& best, const Array<Trial>& trials) const;
     double predicted_s(const Trial& trial) const;
 
-    Array<Trial> all_trials(const Array<std::int32_t>& bases, const TrialSearch& search) const;
+    Array<Trial> all_trials(const Array<std::int32_t>& bases, const TrialSearch& search, bool far) const;
     Array<Trial> first_trials(const TrialSearch& search, const Array<Trial>& trials) const;
     Array<Trial> tied_trials(const TrialSearch& search, const Array<Trial>& trials) const;
     Array<Trial> second_trials(const TrialSearch& search, const Array<Trial>& trials) const;
@@ -316,8 +323,13 @@ Decision Chooser::by_model(const std::string& model) {
         evaluator_.progress(1);
         Array<std::int32_t> every = orders_;
         every.insert(every.end(), others_.begin(), others_.end());
-        trials = all_trials(every, search);
+        const bool far = search.best() != nullptr && is_far(search.best_s());
+        trials = all_trials(every, search, far);
         search.run(first_trials(search, trials), {.slack = kSlack, .share = kFirstShare});
+        if (far && !is_far(search.best_s())) {
+            trials = all_trials(every, search, false);
+            search.run(first_trials(search, trials), {.slack = kSlack, .share = kFirstShare});
+        }
         if (search.best() == nullptr && question_.beat_s < kNever) {
             // none of the most promising is near it: of few messages others as promising may be
             search.run(tied_trials(search, trials), {.slack = kSlack, .share = kFirstShare});
@@ -369,13 +381,14 @@ Array<Trial> Chooser::simulated_trials(std::int32_t at) const {
 }
 
 // Every schedule under every policy, the least by formula first. Those that cannot win are left out, unless nothing
-// can: then they are for the other models.
-Array<Trial> Chooser::all_trials(const Array<std::int32_t>& bases, const TrialSearch& search) const {
+// can: then they are for the other models. Barriers after several phases are left out where a rival is far ahead.
+Array<Trial> Chooser::all_trials(const Array<std::int32_t>& bases, const TrialSearch& search, bool far) const {
     const bool over = search.is_over();
     Array<Trial> trials;
     for (const std::int32_t at : bases)
         for (const Trial& trial : simulated_trials(at))
-            if (over || (search.may_win(trial) && !search.is_as_posted(trial))) trials.push_back(trial);
+            if (over || (search.may_win(trial) && !search.is_as_posted(trial) && !(far && trial.policy.every > 1)))
+                trials.push_back(trial);
     predict(trials);
     for (Trial& trial : trials) trial.time_s = kNever;
     std::stable_sort(trials.begin(), trials.end(), [](const Trial& one, const Trial& other) {
@@ -500,7 +513,7 @@ Array<Trial> Chooser::refined_trials(const TrialSearch& search, const Array<std:
         }
     for (auto& [trial, count] : kinds)
         for (std::size_t k = 0; k < count; ++k)
-            if (kInFlight[k] < base(trial).most_in_flight) {
+            if (kInFlight[k] < most_in_flight(trial)) {
                 trial.in_flight = kInFlight[k];
                 refined.push_back(trial);
             }
@@ -617,8 +630,10 @@ Array<Trial> Chooser::estimated_trials(const TrialSearch& search, const Trial& b
     return estimated;
 }
 
-// The models that are asked beside the one that decides: fair sharing, and what shows blocking on this machine.
-Array<std::string> Chooser::other_models(const std::string& model) const {
+// The models that are asked beside the one that decides: fair sharing, and what shows blocking on this machine; none
+// where nothing is compared, nor where a rival is faster.
+Array<std::string> Chooser::other_models(const std::string& model, double seconds) const {
+    if ((of_one_ && question_.policy) || seconds > question_.beat_s || is_far(seconds)) return {};
     Array<std::string> others{"flow"};
     if (!question_.adaptive) {  // the others hold channels of one route
         const Array<std::string>& all = question_.models;
@@ -653,7 +668,7 @@ Decision Chooser::verdict_by_model(const TrialSearch& search, const Trial& best,
         if (planned != trials.end()) posting = &*planned;
     }
     bool stopped = false;  // a choice that was stopped has a verdict of fewer models
-    for (const std::string& model : other_models(own)) {
+    for (const std::string& model : other_models(own, best.time_s)) {
         if (stopped || stop_asked()) break;
         try {
             verdict.models.push_back(times_by(model, best, posting, trials, search.floor_s()));

@@ -73,6 +73,7 @@ TrialBase NativeEvaluator::add(std::string_view method, const Limits& limits, Ph
             .phases = made.phase_count(),
             .transfers = static_cast<std::int64_t>(messages_.size()),
             .most_in_flight = made.most_in_flight(),
+            .send_limit = made.send_limit(),
             .barrier_s = costs.barrier,
             .shares = shares_rates(machine_, costs) && !(made.packs() && costs.copy < kUnlimited),
             .measured = costs.measured,

@@ -322,6 +322,12 @@ std::int64_t TimedSchedule::most_in_flight() const {
     return costs_.in_flight > 0 ? std::min(costs_.in_flight, most) : most;
 }
 
+std::int64_t TimedSchedule::send_limit() const {
+    for (std::size_t k = 0; k < source_node_.size(); ++k)
+        if (source_node_[k] == target_node_[k]) return 0;
+    return limits_.send;
+}
+
 // The most datelines on the route of a message.
 std::int32_t TimedSchedule::most_datelines(const Array<std::uint8_t>& dateline) const {
     std::int32_t most = 0;

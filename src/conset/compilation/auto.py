@@ -13,14 +13,13 @@ model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import groupby
 from math import inf
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -57,7 +56,11 @@ from conset.models import times_with
 from conset.pattern import Pattern
 from conset.schedule import ORDERS, Schedule, order_messages, phase_loads
 
-THREADS = 2
+FEW, THREADS = 1 << 13, 2
+"""Messages up to which one thread is the fastest; threads above.
+
+Taking turns at short simulations costs two threads a sixth of their time.
+"""
 _STAGES = 5
 """Of a choice, of the same order of length: candidates are made.
 
@@ -90,7 +93,7 @@ def choose_schedule(
     options: CompileOptions | None = None,
     *,
     refuse: Refuse = refuse_nothing,
-    threads: int = THREADS,
+    threads: int | None = None,
     beat_s: float = inf,
     rival_s: float = inf,
     compared: bool = True,
@@ -106,7 +109,8 @@ def choose_schedule(
             ranks; with the objective `phases` only schedules with the fewest phases are chosen
             from, of these with the least sum of loads.
         refuse: says of a method why it does not apply, before it is made.
-        threads: how many work at once; the choice does not depend on it.
+        threads: how many work at once, None: by the number of messages; the choice does not
+            depend on it.
         beat_s: the time of another schedule by the same model; simulations that pass it end [s].
         rival_s: the same, where the best is wanted even if it takes longer: a search ends early
             that is far from it [s].
@@ -121,8 +125,10 @@ def choose_schedule(
     """
     options = options or CompileOptions()
     question = _question_of(pattern, machine, options, beat_s, rival_s)
-    with workers(threads) as executor, work(_STAGES) as stages:
-        evaluator = Evaluator(make, pattern, machine, options, refuse, executor, stages)
+    if threads is None:  # beside a rival it ends early
+        threads = THREADS if pattern.messages > FEW and rival_s == inf else 1
+    with applied(threads) as apply, work(_STAGES) as stages:
+        evaluator = Evaluator(make, pattern, machine, options, refuse, apply, stages)
         choice = _core.choose_schedule(evaluator, question)
     model = ranking_of(machine, options.rank_by)
     if choice.failed == "none faster":
@@ -218,6 +224,20 @@ def situation_of(pattern: Pattern, machine: Machine) -> _core.Situation:
     )
 
 
+Apply = Callable[[Callable[..., Any], Sequence[Any]], Iterator[Any]]
+"""As `map`."""
+
+
+@contextmanager
+def applied(threads: int) -> Iterator[Apply]:
+    """`map`, by so many threads."""
+    if threads == 1:
+        yield map
+        return
+    with workers(threads) as executor:
+        yield executor.map
+
+
 class Evaluator:
     """What the chooser of the core asks for.
 
@@ -233,11 +253,11 @@ class Evaluator:
         machine: Machine,
         options: CompileOptions,
         refuse: Refuse,
-        executor: Executor,
+        apply: Apply,
         stages: Work,
     ) -> None:
         self._make, self.pattern, self.machine, self.options = make, pattern, machine, options
-        self._refuse, self._executor, self._stages = refuse, executor, stages
+        self._refuse, self._apply, self._stages = refuse, apply, stages
         self.bases: list[Base] = []
         self.reason: ConsetError | None = None
         self._refusals: dict[str, str | None] = {}
@@ -251,6 +271,7 @@ class Evaluator:
         )
         digest = blake2b(schedule.phase_offsets.tobytes() + schedule.message.tobytes())
         most = int(np.bincount(schedule.pattern.source).max(initial=0))
+        limit = schedule.limits.send or 0  # messages inside a node do not count
         self.bases.append(Base(schedule))
         return _core.TrialBase(
             id=len(self.bases) - 1,
@@ -261,6 +282,7 @@ class Evaluator:
             phases=schedule.phases,
             transfers=schedule.transfers,
             most_in_flight=most if costs.in_flight is None else min(costs.in_flight, most),
+            send_limit=limit if (schedule.source_node != schedule.target_node).all() else 0,
             barrier_s=synchronization_s(machine, costs),
             load=phase_loads(schedule).total if self.options.objective == "phases" else 0.0,
             shares=shares_rates(schedule),
@@ -270,13 +292,13 @@ class Evaluator:
 
     def make(self, attempts: list[tuple[str, int, int]]) -> list[_core.TrialBase | None]:
         """A schedule of every attempt that applies: (method, contention or 0, sweeps)."""
-        submitted = [self._executor.submit(self._attempt, *attempt) for attempt in attempts]
         found: list[_core.TrialBase | None] = [None] * len(attempts)
+        results = self._apply(lambda attempt: self._attempt(*attempt), attempts)
         try:
             for k in counted(range(len(attempts))):
                 if self.bases and _core.stop_asked():
                     break
-                made = submitted[k].result()
+                made = next(results)
                 if isinstance(made, Schedule):
                     found[k] = self.describe(made)
                 else:
@@ -284,9 +306,6 @@ class Evaluator:
         except KeyboardInterrupt:
             if not self.bases:
                 raise
-        finally:
-            for future in submitted:
-                future.cancel()
         return found
 
     def _attempt(self, method: str, contention: int, effort: int) -> Schedule | ConsetError:
@@ -332,7 +351,7 @@ class Evaluator:
 
         found: list[tuple[float, bool]] = []
         groups = [list(group) for _, group in groupby(trials, key=lambda trial: trial[0])]
-        for times in self._executor.map(of_base, groups):
+        for times in self._apply(of_base, groups):
             found += times
             if _core.stop_asked():
                 break
@@ -363,7 +382,7 @@ class Evaluator:
             return replace(outcome, time_s=outcome.time_s * loss)
 
         found = []
-        for outcome in list(self._executor.map(play, trials)):
+        for outcome in list(self._apply(play, trials)):
             if isinstance(outcome, Outcome):
                 found.append((outcome.time_s, outcome.work, outcome.cut, ""))
             else:
@@ -517,8 +536,8 @@ def _policy_verdict(
 ) -> Verdict:
     pattern, machine = schedule.pattern, schedule.machine
     options = CompileOptions(sync=sync, rank_by=rank_by, effort=effort)
-    with workers(THREADS) as executor, work(1) as stages:
-        evaluator = Evaluator(None, pattern, machine, options, refuse_nothing, executor, stages)
+    with applied(THREADS if pattern.messages > FEW else 1) as apply, work(1) as stages:
+        evaluator = Evaluator(None, pattern, machine, options, refuse_nothing, apply, stages)
         base = evaluator.describe(schedule)
         choice = _core.choose_policy(evaluator, _question_of(pattern, machine, options), base)
     if choice.failed:

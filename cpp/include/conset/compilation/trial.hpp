@@ -51,6 +51,7 @@ struct TrialBase {
     std::int64_t phases = 0;
     std::int64_t transfers = 0;
     std::int64_t most_in_flight = 0;  // sends that a rank can have in flight at once
+    std::int64_t send_limit = 0;      // sends that its limits allow a rank in a phase; 0: any number
     double barrier_s = 0;             // of one synchronization
     double load = 0;                  // sum over phases of the largest load, where phases are the objective
     bool shares = false;              // bytes share rates and nothing else: no slots, processors or receives
