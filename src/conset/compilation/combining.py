@@ -47,8 +47,15 @@ from typing import Any
 import numpy as np
 
 from conset import _core
-from conset.base import InputError, Ints32, NoScheduleError, format_time, workers
-from conset.compilation.auto import best_trial, choose_schedule, least_bounds, under_policy
+from conset.base import InputError, Ints32, NoScheduleError, format_time
+from conset.compilation.auto import (
+    THREADS,
+    applied,
+    best_trial,
+    choose_schedule,
+    least_bounds,
+    under_policy,
+)
 from conset.compilation.options import AUTO, DEFAULTS, CompileOptions
 from conset.compilation.pipeline import (
     Placement,
@@ -213,8 +220,8 @@ def candidates(
         if each * stages <= left:
             left -= each * stages
             ways.append((name, make))
-    with workers(2) as executor:
-        found = list(executor.map(lambda way: judged(way[0], way[1]()), ways))
+    with applied(THREADS if pattern.messages > LARGE else 1) as apply:
+        found = list(apply(lambda way: judged(way[0], way[1]()), ways))
     return sorted(found, key=lambda each: each.estimate.time_s)
 
 
@@ -597,9 +604,9 @@ def _hopeful(
         mixed_candidates(pattern, machine, placement, seed=options.seed, effort=options.effort),
         key=lambda each: each.estimate.time_s,
     )
-    boxes = _distinct(each for each in every if each.paths.stages > 1)
-    chosen = [*islice(boxes, BOXES * options.effort)]
-    chosen += islice(_distinct(mixes, chosen), MIXES * options.effort)
+    staged, mixed = ((each for each in of if each.paths.stages > 1) for of in (every, mixes))
+    chosen = [*islice(_distinct(staged), BOXES * options.effort)]
+    chosen += islice(_distinct(mixed, chosen), MIXES * options.effort)
     most_s = direct_s * (HOPEFUL if pattern.messages <= LARGE else WORTH)
     chosen = [each for each in chosen if each.estimate.time_s <= most_s]
     return sorted(chosen, key=lambda each: each.estimate.time_s), direct_s
