@@ -11,15 +11,20 @@
 
 namespace conset {
 
-ExchangeResources::ExchangeResources(const ExchangeBox& box)
-    : source(as_size(box.messages())),
-      target(source),
-      resources({box.network, source, target, {}, {}}, width, {1, 1, box.contention}) {
-    for (std::int32_t message = 0; message < box.messages(); ++message) {
-        source[message] = box.source(message);
-        target[message] = box.target(message);
-    }
+namespace {
+
+Array<std::int32_t> ends_of(const ExchangeBox& box, std::int32_t (ExchangeBox::*end)(std::int32_t) const) {
+    Array<std::int32_t> ends;
+    for (std::int32_t message = 0; message < box.messages(); ++message) ends.push_back((box.*end)(message));
+    return ends;
 }
+
+}  // namespace
+
+ExchangeResources::ExchangeResources(const ExchangeBox& box)
+    : source(ends_of(box, &ExchangeBox::source)),
+      target(ends_of(box, &ExchangeBox::target)),
+      resources({box.network, source, target, {}, {}}, width, {1, 1, box.contention}) {}
 
 namespace {
 
