@@ -2,8 +2,10 @@
 
 #include <nanobind/stl/tuple.h>
 
+#include <cmath>
 #include <tuple>
 
+#include "conset/prediction/stage_clock.hpp"
 #include "network/transfers.hpp"
 
 namespace conset::bindings {
@@ -105,9 +107,38 @@ auto least(const Network& network, In<std::int32_t> source, In<std::int32_t> tar
     return give(std::move(result));
 }
 
+void run_stage(StageClock& clock, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> bytes,
+               In<std::uint8_t> packed, In<std::int64_t> parts, In<std::uint8_t> forwarded) {
+    const StageClock::Stage stage{view(source), view(target), view(bytes), view(packed), view(parts), view(forwarded)};
+    nb::gil_scoped_release released;
+    for (const auto& ends : {stage.source, stage.target}) check_ids("ends", ends, clock.ranks());
+    for (const std::size_t size : {stage.target.size(), stage.bytes.size(), stage.parts.size(), stage.forwarded.size()})
+        check_size("bundles", size, stage.size());
+    if (!stage.packed.empty()) check_size("packed", stage.packed.size(), stage.size());
+    clock.run(stage);
+}
+
 }  // namespace
 
 void bind_formula(nb::module_& module) {
+    nb::class_<StageClock>(module, "StageClock")
+        .def(
+            "__init__",
+            [](StageClock* self, const Network& network, In<std::int32_t> node, const GivenCosts& costs,
+               bool one_processor, double part_s) {
+                check_ids("node", view(node), network.nodes());
+                require(std::isfinite(part_s) && part_s >= 0, "part_s", "must be finite and at least 0");
+                new (self) StageClock(network, view(node), costs_on(network, costs), one_processor, part_s);
+            },
+            nb::arg("network"), nb::arg("node").noconvert(), nb::arg("costs"), nb::kw_only(), nb::arg("one_processor"),
+            nb::arg("part_s"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 4>())
+        .def("run", &run_stage, nb::arg("source").noconvert(), nb::arg("target").noconvert(),
+             nb::arg("bytes").noconvert(), nb::kw_only(), nb::arg("packed").noconvert(), nb::arg("parts").noconvert(),
+             nb::arg("forwarded").noconvert())
+        .def("finish", &StageClock::finish)
+        .def_prop_ro("now", &StageClock::now)
+        .def_prop_ro("work", &StageClock::work)
+        .def_prop_ro("busiest", &StageClock::busiest);
     nb::class_<GivenCosts>(module, "MessageCosts")
         .def(nb::init<In<double>, In<double>, In<double>, In<double>, In<double>, double, double, double, double,
                       double, In<double>, In<std::int32_t>, double, double, double, double, double, double, bool, bool,

@@ -1,6 +1,7 @@
 // Formulas with a pencil: overheads 5 and 7, latency 3 and 2 a link, a unit of time per byte at ports.
 #include "conset/array.hpp"
 #include "conset/prediction/formula.hpp"
+#include "conset/prediction/stage_clock.hpp"
 
 #include <gtest/gtest.h>
 
@@ -325,6 +326,22 @@ TEST_F(Formulas, WhatWaitsTakesAsLongAsItsChainAndItsWaves) {
     EXPECT_DOUBLE_EQ(phases({0, 2}, {0, 1}, true, {}).busy[0], 2 * 27 + 4) << "waves of a phase";
     const Array<std::int32_t> posted{0, 1};
     EXPECT_DOUBLE_EQ(phases({0, 1, 2}, {0, 2}, false, posted).busy[1], 2 * 27 + 4) << "no waves in a timetable";
+}
+
+// Rank 1 passes on to rank 3 what rank 0 sends it first: 5 + 10, 5 on the way and 7; then 5 + 8, 7 on the way and 7.
+TEST_F(Formulas, StagesOneAfterTheOther) {
+    const MessageCosts all = given();
+    const Array<std::int32_t> node{0, 1, 2, 3}, zero{0, 0}, ends{2, 1}, one{1}, three{3};
+    const Array<std::int64_t> ten{10, 10}, eight{8};
+    const Array<std::uint8_t> second{0, 1}, none{0};
+    StageClock clock(network, node, all, false, 0);
+    clock.run({zero, ends, ten, {}, {}, second});
+    EXPECT_DOUBLE_EQ(clock.now(), 30);
+    clock.run({one, three, eight, {}, {}, none});
+    clock.finish();
+    EXPECT_DOUBLE_EQ(clock.now(), 27 + 13 + 7 + 7);
+    EXPECT_DOUBLE_EQ(clock.work(), 3 * 5 + 3 * 7);
+    EXPECT_DOUBLE_EQ(clock.busiest(), 5 + 7);
 }
 
 }  // namespace

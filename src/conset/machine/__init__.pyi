@@ -80,6 +80,7 @@ from .times import (
     Work as Work,
     link_rates as link_rates,
     link_work as link_work,
+    message_costs as message_costs,
     message_times as message_times,
     plain_sizes as plain_sizes,
     profile_phases as profile_phases,

@@ -48,8 +48,8 @@ from math import inf
 import numpy as np
 
 from conset import _core
-from conset.base import Bools, Floats, InputError, Integers, Ints, Ints32
-from conset.machine import Costs, Machine, Steps, core_network, link_work, route_hops, route_links
+from conset.base import Floats, InputError, Ints, Ints32
+from conset.machine import Machine, Steps, core_network, message_costs
 from conset.methods.paths.multiphase import (
     balanced_sides,
     factorisations,
@@ -62,13 +62,6 @@ from conset.methods.paths.multiphase import (
 from conset.methods.phases.table import LARGE
 from conset.pattern import Pattern
 from conset.schedule import MAX_STAGES, Paths, direct
-
-ROUTES = 2**16
-"""Routes written out at a time."""
-INSTANT = 15
-"""Decimals of seconds that tell two instants apart."""
-
-Seconds = Floats
 
 
 @dataclass(frozen=True)
@@ -134,242 +127,35 @@ def evaluate(
         raise InputError(
             f"placement has shape {node.shape}: one node for each of {ranks} ranks required"
         )
-    clock = _Clock(machine, node, part_s)
-    ends = []
-    for stage in range(paths.stages):
-        clock.run(paths.stage_pattern(stage), *paths.held(stage))
+    costs = machine.costs
+    clock = _core.StageClock(
+        core_network(machine.topology, machine.routing),
+        np.ascontiguousarray(node, np.int32),
+        message_costs(machine, costs, "none", in_flight=costs.in_flight),
+        one_processor=costs.one_processor,
+        part_s=part_s,
+    )
+    ends, sent = [0.0], [paths.stage_pattern(stage) for stage in range(paths.stages)]
+    for stage, each in enumerate(sent):
+        parts, forwarded = paths.held(stage)
+        packed = np.zeros(0) if each.packed is None else each.packed
+        clock.run(
+            *map(np.ascontiguousarray, (each.source, each.target, each.size)),
+            packed=packed.astype(np.uint8),
+            parts=np.ascontiguousarray(parts, np.int64),
+            forwarded=forwarded.astype(np.uint8),
+        )
         ends.append(clock.now)
     clock.finish()
     ends[-1] = clock.now
     return Estimate(
         clock.now,
-        float(clock.work.sum()),
-        float(clock.work.max(initial=0.0)),
-        tuple(np.diff([0.0, *ends]).tolist()),
-        clock.bundles,
-        clock.bytes,
+        clock.work,
+        clock.busiest,
+        tuple(np.diff(ends).tolist()),
+        sum(each.messages for each in sent),
+        sum(each.bytes for each in sent),
     )
-
-
-@dataclass(eq=False)
-class _Clock:
-    """When processors and ports are free, while stages go by.
-
-    Attributes:
-        machine: whose costs and routes hold.
-        node: shape=(ranks): where each rank lives.
-        part_s: work for each part of a packed bundle at both ends [s].
-    """
-
-    machine: Machine
-    node: Ints32
-    part_s: float
-    costs: Costs = field(init=False)
-    bundles: int = 0
-    bytes: int = 0
-
-    def __post_init__(self) -> None:
-        ranks, nodes = self.node.size, self.machine.topology.endpoints
-        self.costs = self.machine.costs
-        self.sender, self.receiver, self.work = np.zeros(ranks), np.zeros(ranks), np.zeros(ranks)
-        self.out_free, self.in_free = np.zeros(nodes), np.zeros(nodes)
-        self.link_s = link_work(self.machine.topology, self.costs, self.machine.topology.widths())
-        self.link_free = np.zeros(self.machine.topology.link_slots)
-        self.shared = bool(ranks and np.bincount(self.node).max() > 1)
-        self.kept: list[tuple[Ints32, Seconds, Seconds]] = []
-
-    @property
-    def now(self) -> float:
-        """When the last rank is done with all it has begun [s]."""
-        own = float(max(self.sender.max(initial=0.0), self.receiver.max(initial=0.0)))
-        if self.costs.processors != "shared" or not self.node.size:
-            return own
-        return max(own, float(np.bincount(self.node, weights=self.work).max()))
-
-    def run(self, pattern: Pattern, parts: Ints, forwarded: Bools) -> None:
-        """One stage: its bundles, the parts in each, and which of them hold parts that go on."""
-        if not pattern.messages:
-            return
-        self.bundles, self.bytes = self.bundles + pattern.messages, self.bytes + pattern.bytes
-        source, target, size = pattern.source, pattern.target, pattern.size
-        copies = np.zeros(size.size)
-        if pattern.packed is not None:
-            each = size / self.costs.copy_Bps + parts * self.part_s
-            copies = np.where(pattern.packed, each, 0.0)
-        self._set_up(source, target)
-        arrival = self._send(source, target, size, copies, forwarded)
-        cost = self.costs.receive_overhead.of(size) + copies
-        self.kept.append((target[~forwarded], arrival[~forwarded], cost[~forwarded]))
-        self._receive(target[forwarded], arrival[forwarded], cost[forwarded])
-
-    def finish(self) -> None:
-        """Takes what ends at each rank."""
-        if self.kept:
-            self._receive(*(np.concatenate(arrays) for arrays in zip(*self.kept, strict=True)))
-        self.kept = []
-
-    def _set_up(self, source: Ints32, target: Ints32) -> None:
-        if not self.costs.setup_s:
-            return
-        active = np.zeros(self.node.size, bool)
-        active[source] = active[target] = True
-        begin = np.maximum(self.sender, self.receiver)[active] + self.costs.setup_s
-        self.sender[active] = self.receiver[active] = begin
-        self.work[active] += self.costs.setup_s
-
-    def _send(
-        self,
-        source: Ints32,
-        target: Ints32,
-        size: Ints,
-        copies: Seconds,
-        forwarded: Bools,
-    ) -> Seconds:
-        """shape=(bundles): when each has arrived [s].
-
-        Sent in turns from the sender's successor on.
-        """
-        costs, ranks = self.costs, self.node.size
-        work = costs.send_overhead.of(size) + copies
-        out, into = self.node[source], self.node[target]
-        leaves = out != into
-        per_byte = max(1 / costs.port_out_Bps, 1 / costs.node_Bps)
-        flow = np.where(leaves, costs.startup_s + size * per_byte, 0.0)
-        turn = (target.astype(np.int64) - source) % ranks + np.where(forwarded, 0, ranks)
-        order = np.argsort(source * (2 * np.int64(ranks)) + turn, kind="stable")
-        begin, group = _groups(source[order])
-        done = np.empty(size.size)
-        latency, pace = self._latency(out, into, size), work + flow
-        if costs.in_flight is not None:  # a send keeps its slot until it is there
-            pace = np.maximum(pace, (pace + latency) / costs.in_flight)
-        total = np.cumsum(pace[order])
-        done[order] = total - np.r_[0.0, total][begin][group] + self.sender[source[order]]
-        np.maximum.at(self.sender, source, done)
-        np.add.at(self.work, source, work)
-        if costs.one_processor:
-            self.receiver = np.maximum(self.receiver, self.sender)
-        if self.shared:
-            done[leaves] = _serve(self.out_free, out[leaves], (done - flow)[leaves], flow[leaves])
-        return self._travel(source, target, size, done, latency)
-
-    def _latency(self, out: Ints32, into: Ints32, size: Ints) -> Seconds:
-        """shape=(bundles): what each takes from node to node beside its bytes [s]."""
-        costs, topology = self.costs, self.machine.topology
-        once = (costs.inject + costs.eject + costs.requests).of(size) + costs.per_transfer_s
-        if topology.link_slots:
-            once = once + route_hops(topology, self.machine.routing, out, into) * costs.hop.of(size)
-        return np.where(out != into, once, 0.0)
-
-    def _travel(
-        self, source: Ints32, target: Ints32, size: Ints, left: Seconds, latency: Seconds
-    ) -> Seconds:
-        """shape=(bundles): when the last byte of each is there, which left at `left` [s]."""
-        costs = self.costs
-        out, into = self.node[source], self.node[target]
-        leaves = out != into
-        arrival = left + np.where(leaves, 0.0, size / costs.copy_Bps)
-        out, into, size = out[leaves], into[leaves], size[leaves]
-        there = left[leaves] + latency[leaves]
-        sent: Seconds = np.asarray(
-            size * max(1 / costs.port_out_Bps, 1 / costs.node_Bps), np.float64
-        )
-        if self.machine.topology.link_slots:
-            there = self._cross(out, into, size, there, sent)
-        per_byte = max(1 / costs.port_in_Bps, 1 / costs.node_Bps)
-        if per_byte:
-            there = np.maximum(
-                there,
-                _serve(self.in_free, into, there - sent, np.asarray(size * per_byte, np.float64)),
-            )
-        arrival[leaves] = there
-        return arrival
-
-    def _cross(
-        self,
-        out: Ints32,
-        into: Ints32,
-        size: Ints,
-        there: Seconds,
-        sent: Seconds,
-    ) -> Seconds:
-        """When bundles are through the link of their route with the most work, served in order."""
-        topology, routing = self.machine.topology, self.machine.routing
-        if not self.link_s.size or not size.size:
-            return there
-        carried = np.zeros(topology.link_slots)
-        for begin in range(0, size.size, ROUTES):
-            block = slice(begin, begin + ROUTES)
-            offsets, links = route_links(topology, routing, out[block], into[block])
-            carried += np.bincount(links, np.repeat(size[block], np.diff(offsets)), carried.size)
-        per_byte = np.broadcast_to(self.link_s, carried.size)
-        by_work = np.argsort(carried * per_byte, kind="stable")
-        place = np.empty(by_work.size)
-        place[by_work] = np.arange(by_work.size)
-        busiest = _core.slowest_links(
-            core_network(topology, routing),
-            np.ascontiguousarray(out),
-            np.ascontiguousarray(into),
-            place,
-        )
-        link = by_work[busiest.astype(np.int64)]
-        return np.maximum(there, _serve(self.link_free, link, there - sent, size * per_byte[link]))
-
-    def _receive(self, target: Ints32, arrival: Seconds, cost: Seconds) -> None:
-        """Takes bundles in the order in which they arrive; what a rank sends next waits for it."""
-        if not target.size:
-            return
-        order = np.lexsort((arrival, target))
-        begin, group = _groups(target[order])
-        rank = target[order][begin]
-        total = np.cumsum(cost[order])
-        end = np.r_[begin[1:], total.size] - 1
-        left = total[end][group] - total + cost[order]
-        waited = np.maximum.reduceat(arrival[order] + left, begin)
-        work = np.add.reduceat(cost[order], begin)
-        self.receiver[rank] = np.maximum(self.receiver[rank] + work, waited)
-        self.sender[rank] = np.maximum(self.sender[rank], self.receiver[rank])
-        self.work[rank] += work
-
-
-def _groups(keys: Integers) -> tuple[Ints, Ints]:
-    """(where each run of equal keys begins, the run of each entry) of sorted keys."""
-    first = np.ones(keys.size, bool)
-    first[1:] = keys[1:] != keys[:-1]
-    return np.flatnonzero(first), np.cumsum(first) - 1
-
-
-def _serve(free: Seconds, server: Integers, ready: Seconds, service: Seconds) -> Seconds:
-    """When each is served [s]: servers take one after the other, the first that is ready first.
-
-    `free` moves on.
-
-    What is ready at one instant is served in its order: rounding does not decide.
-
-    The end of number k is the largest of ready[i] + service[i] + … + service[k] over all i up to k
-    of the server.
-    """
-    if not ready.size:
-        return ready
-    order = np.lexsort((np.round(ready, INSTANT), server))
-    begin, group = _groups(server[order])
-    at = server[order][begin]
-    total = np.cumsum(service[order])
-    before = total - service[order]
-    slack = np.maximum(ready[order], free[at][group]) - before
-    ended = total + _running_max(slack, group)
-    served = np.empty(ready.size)
-    served[order] = ended
-    free[at] = ended[np.r_[begin[1:], ready.size] - 1]
-    return served
-
-
-def _running_max(values: Seconds, group: Ints) -> Seconds:
-    """The largest value so far in each group; by ranks of values, so that it is exact."""
-    order = np.argsort(values, kind="stable")
-    rank = np.empty(values.size, np.int64)
-    rank[order] = np.arange(values.size)
-    highest = np.maximum.accumulate(group * values.size + rank) - group * values.size
-    return values[order][highest]
 
 
 MAX_MOVES = 2**23

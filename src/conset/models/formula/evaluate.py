@@ -85,7 +85,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -109,7 +108,7 @@ from conset.machine import (
     Work,
     core_network,
     core_widths,
-    link_work,
+    message_costs,
     plain_sizes,
     synchronization_s,
     transfer_s,
@@ -307,62 +306,6 @@ def slots_of(schedule: Schedule, costs: Costs) -> int | None:
     if stated is None:
         return costs.in_flight
     return None if stated == "all" else int(stated)
-
-
-def message_costs(
-    machine: Machine, costs: Costs, sync: str, *, in_flight: int | None, blocking: bool = True
-) -> _core.MessageCosts:
-    """What messages cost under a policy of the kind `sync`.
-
-    A request and a grant above the eager threshold are latency; under `ready` the signal replaces
-    both. Under `detect` messages up to it are copied by their receiver.
-
-    Args:
-        machine: whose network.
-        costs: of the method.
-        sync: kind of the policy.
-        in_flight: slots of a rank, None: any number.
-        blocking: whether links that carry more than `tolerance` lose time, which is an estimate.
-    """
-    topology = machine.topology
-    width = core_widths(topology)
-    ready = sync == "ready"
-    latency = (
-        costs.inject
-        + costs.eject
-        + Steps((costs.per_transfer_s,))
-        + (Steps() if ready else costs.requests)
-    )
-    steps = (costs.send_overhead, costs.receive_overhead, latency, costs.hop)
-    limits = tuple(sorted({limit for each in steps for limit in each.up_to_B}))
-    send, receive, once, hop = (np.array([each.at(limit) for limit in limits]) for each in steps)
-    exchanges = sync in costs.exchange_syncs and costs.node_Bps < inf
-    return _core.MessageCosts(
-        up_to=np.array(limits),
-        send=send,
-        receive=receive,
-        latency=once,
-        hop=hop,
-        out=1 / costs.port_out_Bps,
-        in_=1 / costs.port_in_Bps,
-        node=1 / costs.node_Bps,
-        copy=1 / costs.copy_Bps,
-        startup=costs.startup_s,
-        exchange=costs.exchange_weight if exchanges else 1.0,
-        link=link_work(topology, costs, width),
-        width=width,
-        tolerance=float(costs.tolerance),
-        blocking=costs.blocking if blocking else 0.0,
-        setup=costs.setup_s,
-        signal=costs.signal_s if ready else 0.0,
-        signal_hop=costs.hop.at(0) if ready else 0.0,
-        eager=-1.0 if costs.eager_B is None else costs.eager_B,
-        before=costs.receive == "before",
-        one_processor=costs.one_processor and not costs.preempts,
-        shared_processor=costs.processors == "shared",
-        in_flight=in_flight or 0,
-        detects=costs.detected_B if sync == "detect" else -1.0,
-    )
 
 
 def timetable_busy(
