@@ -450,6 +450,22 @@ class FlitWatch:
 
 def simulate_flit(workload: Messages, execution: CycleExecution, routers: FlitRouters, flits: FlitWorkload, watch: FlitWatch, *, until: float, work: int) -> FlitTimes: ...
 
+class StageClock:
+    def __init__(self, network: Network, node: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: MessageCosts, *, one_processor: bool, part_s: float) -> None: ...
+
+    def run(self, source: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], bytes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], *, packed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], parts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], forwarded: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def finish(self) -> None: ...
+
+    @property
+    def now(self) -> float: ...
+
+    @property
+    def work(self) -> float: ...
+
+    @property
+    def busiest(self) -> float: ...
+
 class MessageCosts:
     def __init__(self, *, up_to: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], send: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], receive: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], latency: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], hop: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: float, in_: float, node: float, copy: float, exchange: float, link: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], width: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tolerance: float, blocking: float, setup: float, signal: float, signal_hop: float, eager: float, before: bool, one_processor: bool, shared_processor: bool, in_flight: int, startup: float, detects: float) -> None: ...
 
@@ -898,6 +914,8 @@ def positions_by_nodes(source: Annotated[NDArray[numpy.int32], dict(shape=(None,
 STAGES_WORTH: float = 0.95
 
 STAGES_HOPEFUL: float = 1.5
+
+STAGES_CLEAR: float = 0.5
 
 STAGES_TRIED: int = 4
 

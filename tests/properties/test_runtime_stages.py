@@ -1,13 +1,14 @@
 """Stages that ranks choose at run time are those of the compiler.
 
-The same boxes and rings, bundles and waits; of the same candidates, searched in the same order, the
-same choice with the same time.
+The same boxes and rings, bundles and waits; of the same candidates the same choice with the same
+time.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from math import inf
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,22 +16,18 @@ from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 from conset import _core
 from conset.base import Ints, Ints32
-from conset.base.errors import ConsetError, InputError, NoScheduleError
-from conset.compilation import auto
-from conset.compilation.auto import choose_schedule
-from conset.compilation.combining import HOPEFUL, WORTH
+from conset.base.errors import ConsetError
+from conset.compilation import auto, combining, pipeline
+from conset.compilation.combining import compile_combined
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_by, why_not
-from conset.compilation.trial import allowed_policies, allowed_work, end_time, loss_of, settings_of
 from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.methods.paths.table import parse_combine, paths_of
-from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program, bundles_of, chained
-from conset.schedule.schedule import Schedule
 from properties.test_runtime_times import (
     expect_same_times,
     messages,
@@ -41,8 +38,6 @@ from properties.test_runtime_times import (
 )
 from support.random_machines import US
 
-SEARCHED = 4
-"""Ways that the ranks search per unit of effort."""
 NETWORKS = (
     "torus:2x3x2",
     "hypercube:3",
@@ -160,63 +155,19 @@ def test_times_of_stages_are_those_of_the_compiler(data: st.DataObject) -> None:
     expect_same_times(wanted, timed)
 
 
-def compile_stages(
-    paths: Paths, machine: Machine, options: CompileOptions, beat_s: float
-) -> Schedule:
-    """As `compile_along`, with the methods of programs without Python."""
-    stages = [paths.stage_pattern(j) for j in range(paths.stages)]
-    bundles, placement = bundles_of(paths), placement_of(machine)
-
-    def make(method: str, contention: int | None, effort: int) -> Schedule:
-        each = [
-            compile_by(
-                method, one, machine, options, placement, contention=contention, effort=effort
-            )
-            for one in stages
-        ]
-        return chained(Program.of_schedules(paths, each, "local", each[0].manifest), bundles)
-
-    def refuse(method: str) -> str | None:
-        if method not in _core.method_names():
-            return "Python alone has it"
-        every = (why_not(method, one, machine, options, placement) for one in stages)
-        return next((reason for reason in every if reason is not None), None)
-
-    if beat_s < 0:
-        return make("naive", None, 0)
-    return choose_schedule(make, bundles, machine, options, refuse=refuse, beat_s=beat_s)
-
-
-def posted_s(paths: Paths, machine: Machine, options: CompileOptions, until_s: float) -> float:
-    """What all bundles take at once, stage by stage."""
-    try:
-        posted = compile_stages(paths, machine, options, -1.0)
-        costs = machine.costs_for("naive")
-        sync = allowed_policies(posted)[0]
-        work = allowed_work(posted.pattern, costs.model, 1)
-        loss = loss_of(posted, sync) if costs.model == "flow" else 1.0
-        given_settings = settings_of(posted, sync, None, until_s=until_s / loss, max_work=work)
-        return (
-            end_time(Workload.of_schedule(posted), machine, given_settings, costs.model).time_s
-            * loss
-        )
-    except (InputError, NoScheduleError):
-        return inf
-
-
-@settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=120, suppress_health_check=list(HealthCheck), deadline=None)
 @given(st.data())
-def test_ranks_choose_the_stages_that_the_compiler_chooses(data: st.DataObject) -> None:
+def test_ranks_choose_what_the_compiler_chooses(data: st.DataObject) -> None:
+    """Of direct messages and the ways that ranks have: no mixes, no grids by traffic."""
     machine, ranks = data.draw(placed(data.draw(machines_of_overheads()), 16), "machine")
     assume(machine.topology.planes == 1)
     pattern = data.draw(small_messages(ranks), "pattern")
     assume(pattern.messages)
     sync = data.draw(st.sampled_from(["auto", "auto", "local"]), "sync")
     options = CompileOptions(seed=data.draw(st.integers(0, 99), "seed"), sync=sync)
-
     ends = ends_of(pattern)
 
-    def found(*, combine: bool = True, memory: int = 2**62) -> _core.RankSchedule:
+    def found(memory: int = 2**62) -> _core.RankSchedule:
         return _core.schedule_messages(
             stored(machine),
             pattern.ranks,
@@ -224,40 +175,41 @@ def test_ranks_choose_the_stages_that_the_compiler_chooses(data: st.DataObject) 
             method="auto",
             sync=sync,
             seed=options.seed,
-            combine=combine,
+            combine=True,
             memory=memory,
         )
 
-    try:
-        direct = found(combine=False)
-        assert direct.choice.combine == "none"
-        chosen = found()
-    except RuntimeError:
-        return
-    direct_s, ways = direct.predicted_s, []
+    def refused(method: str, *given: Any) -> str | None:
+        in_core = method in _core.method_names()
+        return why_not(method, *given) if in_core else "Python alone has it"
+
+    floor_s = auto.Evaluator.floor_s
     with pytest.MonkeyPatch.context() as patch:
+        for module in (combining, pipeline):
+            patch.setattr(module, "why_not", refused)
+        patch.setattr(combining, "mixed_candidates", lambda *_, **__: iter(()))
+        patch.setattr(combining, "SPARSE", 0.0)
         # at run time nothing is known that no stages beat
-        patch.setattr(auto.Evaluator, "floor_s", lambda self, naive: 0.0)
-        for word, paths in all_paths(machine, pattern).items():
-            seconds = posted_s(paths, machine, options, HOPEFUL * direct_s)
-            if seconds <= HOPEFUL * direct_s:
-                ways.append((seconds, word, paths))
-        best, word, beat_s = None, "none", WORTH * direct_s
-        for _, name, paths in sorted(ways, key=lambda each: each[0])[:SEARCHED]:
-            try:
-                tried = compile_stages(paths, machine, options, beat_s)
-            except ConsetError:
-                continue
-            time_s = tried.report.simulated_s if tried.report else None
-            if time_s is not None and time_s <= beat_s:
-                best, word, beat_s = tried, name, time_s
-    assert chosen.choice.combine == word
-    if best is None:
-        assert np.array_equal(chosen.message, direct.message)
+        patch.setattr(
+            auto.Evaluator,
+            "floor_s",
+            lambda self, naive: floor_s(self, naive) if self.pattern == pattern else 0.0,
+        )
+        try:
+            wanted = compile_combined(pattern, machine, options)
+        except ConsetError:
+            with pytest.raises(RuntimeError):
+                found()
+            return
+    chosen, whole = found(), wanted.whole
+    assert chosen.choice.combine == wanted.combine
+    assert (chosen.method, chosen.sync) == (whole.method, whole.sync)
+    assert np.array_equal(chosen.phase_offsets, whole.phase_offsets)
+    assert np.array_equal(chosen.message, whole.message)
+    if whole.report.simulated_s is not None:
+        assert chosen.predicted_s == whole.report.simulated_s
+    if wanted.combine == "none":
         return
-    assert (chosen.method, chosen.sync, chosen.predicted_s) == (best.method, best.sync, beat_s)
-    assert np.array_equal(chosen.phase_offsets, best.phase_offsets)
-    assert np.array_equal(chosen.message, best.message)
     limited = found(memory=chosen.choice.memory - 1)
-    assert limited.choice.combine != word
+    assert limited.choice.combine != wanted.combine
     assert 0 < limited.choice.left_out <= chosen.choice.memory

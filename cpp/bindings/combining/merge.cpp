@@ -131,6 +131,7 @@ void bind_merge(nb::module_& module) {
         nb::arg("node").noconvert(), nb::arg("steps"));
     module.attr("STAGES_WORTH") = kStagesWorth;
     module.attr("STAGES_HOPEFUL") = kStagesHopeful;
+    module.attr("STAGES_CLEAR") = kStagesClear;
     module.attr("STAGES_TRIED") = kStagesTried;
     module.def("factorisations", &listed, nb::arg("number"), nb::arg("sides"));
     module.def(

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <bit>
 #include <climits>
+#include <optional>
 #include <utility>
 
 #include "conset/compilation/search.hpp"
 #include "conset/runtime/evaluator.hpp"
 #include "conset/runtime/outcome.hpp"
 #include "conset/runtime/schedule_methods.hpp"
+#include "conset/runtime/schedule_time.hpp"
 
 namespace conset {
 
@@ -30,16 +32,18 @@ RankSchedule schedule_of(const MachineData& machine, const NativeEvaluator& eval
 
 constexpr std::int64_t kMostStaged = 1 << 16;  // messages per unit of effort for which stages are considered
 
-// Bundles of one way, with what they take when all is posted at once.
+// Bundles of one way.
 struct StagedCandidate {
     const StageWay* way;
+    Array<Array<std::int32_t>> positions;
     StageBundles stages;
-    double posted_s;
+    double estimated_s = 0;
+    double posted_s = 0;  // what they take when all is posted at once
 };
 
-// What all bundles take posted at once, by the machine's model, if no more than `until_s`.
+// What all bundles take posted at once, by the machine's model.
 double posted_s(const MachineData& machine, const RankMessages& bundles, const StageBundles& stages,
-                const ScheduleOptions& options, double until_s) {
+                const ScheduleOptions& options) {
     NativeEvaluator evaluator(machine, bundles, options.seed, &stages);
     const Attempt naive{"naive", 0, 0};
     const std::optional<TrialBase> made = evaluator.make({&naive, 1})[0];
@@ -50,62 +54,87 @@ double posted_s(const MachineData& machine, const RankMessages& bundles, const S
     trial.policy = bases[0].policies[0];  // without barriers where limits allow
     trial.model = bases[0].model;
     const std::int64_t work = allowed_work(static_cast<std::int64_t>(bundles.size()), trial.model, options.effort);
-    return evaluator.simulate(bases, {&trial, 1}, until_s, work)[0].time_s;
+    return evaluator.simulate(bases, {&trial, 1}, kNever, work)[0].time_s;
 }
 
-// Ways whose memory fits and that are not hopeless, the fastest first.
-std::vector<StagedCandidate> hopeful(const MachineData& machine, const RankMessages& messages,
-                                     const ScheduleOptions& options, const std::vector<StageWay>& ways, double direct_s,
-                                     StageChoice& choice) {
-    std::vector<StagedCandidate> found;
+template <class Time>
+void sort_by(std::vector<StagedCandidate>& all, Time time) {
+    std::stable_sort(all.begin(), all.end(),
+                     [&](const auto& one, const auto& other) { return one.*time < other.*time; });
+}
+
+// Ways whose memory fits and whose estimates are not hopeless, the least first, and the estimate of direct messages.
+std::pair<std::vector<StagedCandidate>, double> hopeful(const MachineData& machine, const RankMessages& messages,
+                                                        const ScheduleOptions& options,
+                                                        const std::vector<StageWay>& ways, StageChoice& choice) {
+    const auto estimate = [&](const StageBundles& stages) { return estimated_s(machine, messages.ranks, stages); };
+    const double direct_s = estimate(bundles_along({messages.source, messages.target}, messages.ranks, messages.bytes));
+    std::vector<StagedCandidate> every, found;
     for (const StageWay& way : ways) {
-        const auto positions =
+        auto positions =
             positions_along(way, messages.ranks, messages.source, messages.target, messages.bytes, machine.placement);
         StageBundles stages = bundles_along(positions, messages.ranks, messages.bytes);
+        const double seconds = estimate(stages);
         const std::int64_t most = *std::max_element(stages.bytes.begin(), stages.bytes.end());
-        if (most > INT_MAX) continue;  // which no call of MPI carries
-        const RankMessages bundles = messages_of(stages, messages.ranks);
-        const double seconds = posted_s(machine, bundles, stages, options, kStagesHopeful * direct_s);
-        if (seconds > kStagesHopeful * direct_s) continue;
-        if (stages.memory <= options.memory)
-            found.push_back({&way, std::move(stages), seconds});
-        else
-            choice.left_out = choice.left_out == 0 ? stages.memory : std::min(choice.left_out, stages.memory);
+        if (most > INT_MAX || seconds > kStagesHopeful * direct_s) continue;  // no call of MPI carries more
+        every.push_back({&way, std::move(positions), std::move(stages), seconds});
     }
-    std::stable_sort(found.begin(), found.end(),
-                     [](const auto& one, const auto& other) { return one.posted_s < other.posted_s; });
-    return found;
+    sort_by(every, &StagedCandidate::estimated_s);
+    for (StagedCandidate& each : every) {
+        if (std::cmp_equal(found.size(), kStagesTried * options.effort)) break;
+        const std::int64_t memory = each.stages.memory;
+        if (memory > options.memory)
+            choice.left_out = choice.left_out == 0 ? memory : std::min(choice.left_out, memory);
+        else if (std::none_of(found.begin(), found.end(), [&](const auto& f) { return f.positions == each.positions; }))
+            found.push_back(std::move(each));
+    }
+    return {std::move(found), direct_s};
 }
 
-// The fastest of stages and of the direct schedule, which is kept unless they gain more than kStagesWorth.
-RankSchedule combined(const MachineData& machine, const RankMessages& messages, const ScheduleOptions& options,
-                      RankSchedule direct, bool by_model) {
-    const auto size = static_cast<std::int64_t>(messages.size());
-    const bool considered = options.combine && options.method == "auto" && by_model && size > 0;
-    if (!considered || size / kMostStaged >= options.effort) return direct;
-    RankSchedule best = std::move(direct);
-    double beat_s = kStagesWorth * best.predicted_s;
-    const std::vector<StageWay> ways = stage_ways(machine, messages.ranks);
-    StageChoice choice;
-    std::vector<StagedCandidate> all = hopeful(machine, messages, options, ways, best.predicted_s, choice);
-    const auto searched = std::min(static_cast<std::int64_t>(all.size()), kStagesTried * options.effort);
-    all.resize(as_size(searched));
-    for (StagedCandidate& each : all) {
-        const RankMessages bundles = messages_of(each.stages, messages.ranks);
+// The fastest of the ways, those that take least when all is posted at once first, if it takes no more than `beat_s`.
+std::optional<RankSchedule> best_along(const MachineData& machine, std::int32_t ranks, const ScheduleOptions& options,
+                                       std::vector<StagedCandidate> ways, double beat_s) {
+    for (StagedCandidate& each : ways)
+        each.posted_s = posted_s(machine, messages_of(each.stages, ranks), each.stages, options);
+    sort_by(ways, &StagedCandidate::posted_s);
+    std::optional<RankSchedule> best;
+    for (StagedCandidate& each : ways) {
+        const RankMessages bundles = messages_of(each.stages, ranks);
         NativeEvaluator evaluator(machine, bundles, options.seed, &each.stages);
         Question question = evaluator.question(options);
         question.beat_s = beat_s;
         const Decision verdict = choose_schedule(evaluator, question);
-        if (verdict.failed != Failed::nothing || verdict.chosen.model == kFormula || verdict.chosen.time_s > beat_s)
-            continue;
-        beat_s = verdict.chosen.time_s;
+        if (verdict.failed != Failed::nothing || verdict.chosen.model == kFormula) continue;
+        const double seconds = verdict.chosen.time_s;
+        if (seconds > beat_s || (best && seconds == beat_s)) continue;
+        beat_s = seconds;
         best = schedule_of(machine, evaluator, verdict);
-        best.stages = std::move(each.stages);
-        choice.combine = each.way->word;
-        choice.memory = best.stages.memory;
+        best->stages = std::move(each.stages);
+        best->choice.combine = each.way->word;
+        best->choice.memory = best->stages.memory;
     }
-    best.choice = std::move(choice);
     return best;
+}
+
+// Every message directly, with whether a model decided.
+std::pair<RankSchedule, bool> direct(const MachineData& machine, const RankMessages& messages,
+                                     const ScheduleOptions& options, double rival_s) {
+    NativeEvaluator evaluator(machine, messages, options.seed);
+    Question question = evaluator.question(options);
+    question.rival_s = rival_s;
+    Decision verdict;
+    if (options.method == "auto") {
+        verdict = choose_schedule(evaluator, question);
+    } else {
+        const Limits limits = method_limits(options.method, machine);
+        Phases phases = phases_by(options.method, machine, messages, limits, options.seed, options.effort);
+        verdict = choose_policy(evaluator, question, evaluator.add(options.method, limits, std::move(phases)));
+    }
+    if (verdict.failed == Failed::no_method)
+        throw Failure(Code::schedule, "no method keeps the limits of " + machine.name);
+    if (verdict.failed != Failed::nothing)
+        throw Failure(Code::schedule, "no schedule of the messages can be simulated on " + machine.name);
+    return {schedule_of(machine, evaluator, verdict), verdict.chosen.model != kFormula};
 }
 
 }  // namespace
@@ -156,22 +185,22 @@ void check_messages(const MachineData& machine, const RankMessages& messages) {
 RankSchedule schedule_messages(const MachineData& machine, const RankMessages& messages,
                                const ScheduleOptions& options) {
     check_messages(machine, messages);
-    NativeEvaluator evaluator(machine, messages, options.seed);
-    const Question question = evaluator.question(options);
-    Decision verdict;
-    if (options.method == "auto") {
-        verdict = choose_schedule(evaluator, question);
-    } else {
-        const Limits limits = method_limits(options.method, machine);
-        Phases phases = phases_by(options.method, machine, messages, limits, options.seed, options.effort);
-        verdict = choose_policy(evaluator, question, evaluator.add(options.method, limits, std::move(phases)));
-    }
-    if (verdict.failed == Failed::no_method)
-        throw Failure(Code::schedule, "no method keeps the limits of " + machine.name);
-    if (verdict.failed != Failed::nothing)
-        throw Failure(Code::schedule, "no schedule of the messages can be simulated on " + machine.name);
-    return combined(machine, messages, options, schedule_of(machine, evaluator, verdict),
-                    verdict.chosen.model != kFormula);
+    const auto size = static_cast<std::int64_t>(messages.size());
+    if (!options.combine || options.method != "auto" || size == 0 || size / kMostStaged >= options.effort)
+        return direct(machine, messages, options, kNever).first;
+    StageChoice choice;
+    const std::vector<StageWay> ways = stage_ways(machine, messages.ranks);
+    auto [staged, direct_s] = hopeful(machine, messages, options, ways, choice);
+    std::optional<RankSchedule> best;
+    // what is estimated to be far faster goes first, unless there is time for both
+    const bool first = options.effort == 1 && !staged.empty() && staged[0].estimated_s < kStagesClear * direct_s;
+    if (first) best = best_along(machine, messages.ranks, options, std::move(staged), kNever);
+    auto [chosen, by_model] = direct(machine, messages, options, best ? best->predicted_s : kNever);
+    const double most_s = kStagesWorth * chosen.predicted_s;
+    if (!first && by_model) best = best_along(machine, messages.ranks, options, std::move(staged), most_s);
+    if (best && by_model && best->predicted_s <= most_s) chosen = std::move(*best);
+    chosen.choice.left_out = choice.left_out;
+    return chosen;
 }
 
 }  // namespace conset

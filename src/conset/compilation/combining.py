@@ -277,7 +277,7 @@ WORTH = _core.STAGES_WORTH
 """What a program may take at most of the direct time to be chosen."""
 NEAR = 1.1
 """Factor over the best up to which a large program is searched, by everything posted at once."""
-CLEAR = 0.5
+CLEAR = _core.STAGES_CLEAR
 """Share of the direct time below which stages are searched first, by the cost model."""
 
 
@@ -571,7 +571,9 @@ def _best_along(
 
     def posted_s(candidate: Candidate) -> float:
         posted = along(candidate, replace(options, method="naive"), inf)
-        return inf if posted is None else time_of(posted.whole, options)
+        with suppress(InputError, NoScheduleError):  # no room for its receives, or a deadlock
+            return inf if posted is None else time_of(posted.whole, options)
+        return inf
 
     chosen, tried = None, []
     large = any(each.estimate.bundles > LARGE for each in ways)

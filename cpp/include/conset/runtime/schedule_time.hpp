@@ -31,6 +31,9 @@ struct SimulatedTime {
     bool refused = false;         // a deadlock, no room for its receives, or no model of the network
 };
 
+// What the bundles of stages cost, without an event in time (`StageClock`) [s].
+double estimated_s(const MachineData& machine, std::int32_t ranks, const StageBundles& stages);
+
 // Messages in the order of a schedule, with what its models make of the machine. The machine must outlive it. Of stages
 // the messages are bundles, which are copied where they are packed and wait for what brings their parts.
 class TimedSchedule {
