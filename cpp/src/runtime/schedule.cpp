@@ -41,7 +41,7 @@ struct StagedCandidate {
     double posted_s = 0;  // what they take when all is posted at once
 };
 
-// What all bundles take posted at once, by the machine's model.
+// What all bundles take posted at once, by the machine's model; phase by phase under a policy that was asked for.
 double posted_s(const MachineData& machine, const RankMessages& bundles, const StageBundles& stages,
                 const ScheduleOptions& options) {
     NativeEvaluator evaluator(machine, bundles, options.seed, &stages);
@@ -51,7 +51,7 @@ double posted_s(const MachineData& machine, const RankMessages& bundles, const S
     const Array<TrialBase> bases{*made};
     Trial trial;
     trial.base = 0;
-    trial.policy = bases[0].policies[0];  // without barriers where limits allow
+    if (options.sync != "auto") trial.policy = parse_policy(options.sync);
     trial.model = bases[0].model;
     const std::int64_t work = allowed_work(static_cast<std::int64_t>(bundles.size()), trial.model, options.effort);
     return evaluator.simulate(bases, {&trial, 1}, kNever, work)[0].time_s;

@@ -570,7 +570,8 @@ def _best_along(
         return None
 
     def posted_s(candidate: Candidate) -> float:
-        posted = along(candidate, replace(options, method="naive"), inf)
+        naive = replace(options, method="naive", sync=options.policy or "none")
+        posted = along(candidate, naive, inf)
         with suppress(InputError, NoScheduleError):  # no room for its receives, or a deadlock
             return inf if posted is None else time_of(posted.whole, options)
         return inf
