@@ -570,7 +570,7 @@ def _best_along(
         return None
 
     def posted_s(candidate: Candidate) -> float:
-        naive = replace(options, method="naive", sync=options.policy or "none")
+        naive = replace(options, method="naive", sync=options.policy or "none", rank_by=None)
         posted = along(candidate, naive, inf)
         with suppress(InputError, NoScheduleError):  # no room for its receives, or a deadlock
             return inf if posted is None else time_of(posted.whole, options)
