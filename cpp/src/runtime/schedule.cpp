@@ -93,7 +93,7 @@ std::pair<std::vector<StagedCandidate>, double> hopeful(const MachineData& machi
 
 // The fastest of the ways, those that take least when all is posted at once first, if it takes no more than `beat_s`.
 std::optional<RankSchedule> best_along(const MachineData& machine, std::int32_t ranks, const ScheduleOptions& options,
-                                       std::vector<StagedCandidate> ways, double beat_s) {
+                                       std::vector<StagedCandidate>& ways, double beat_s) {
     for (StagedCandidate& each : ways)
         each.posted_s = posted_s(machine, messages_of(each.stages, ranks), each.stages, options);
     sort_by(ways, &StagedCandidate::posted_s);
@@ -194,10 +194,10 @@ RankSchedule schedule_messages(const MachineData& machine, const RankMessages& m
     std::optional<RankSchedule> best;
     // what is estimated to be far faster goes first, unless there is time for both
     const bool first = options.effort == 1 && !staged.empty() && staged[0].estimated_s < kStagesClear * direct_s;
-    if (first) best = best_along(machine, messages.ranks, options, std::move(staged), kNever);
+    if (first) best = best_along(machine, messages.ranks, options, staged, kNever);
     auto [chosen, by_model] = direct(machine, messages, options, best ? best->predicted_s : kNever);
     const double most_s = kStagesWorth * chosen.predicted_s;
-    if (!first && by_model) best = best_along(machine, messages.ranks, options, std::move(staged), most_s);
+    if (!first && by_model) best = best_along(machine, messages.ranks, options, staged, most_s);
     if (best && by_model && best->predicted_s <= most_s) chosen = std::move(*best);
     chosen.choice.left_out = choice.left_out;
     return chosen;

@@ -349,6 +349,7 @@ std::int64_t TimedSchedule::most_in_flight() const {
 }
 
 std::int64_t TimedSchedule::send_limit() const {
+    if (!phases_.start.empty()) return 0;
     for (std::size_t k = 0; k < source_node_.size(); ++k)
         if (source_node_[k] == target_node_[k]) return 0;
     return limits_.send;

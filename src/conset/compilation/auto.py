@@ -271,7 +271,8 @@ class Evaluator:
         )
         digest = blake2b(schedule.phase_offsets.tobytes() + schedule.message.tobytes())
         most = int(np.bincount(schedule.pattern.source).max(initial=0))
-        limit = schedule.limits.send or 0  # messages inside a node do not count
+        # messages inside a node do not count, and limits of a timetable hold by its times
+        apart = (schedule.source_node != schedule.target_node).all() and schedule.timetable is None
         self.bases.append(Base(schedule))
         return _core.TrialBase(
             id=len(self.bases) - 1,
@@ -282,7 +283,7 @@ class Evaluator:
             phases=schedule.phases,
             transfers=schedule.transfers,
             most_in_flight=most if costs.in_flight is None else min(costs.in_flight, most),
-            send_limit=limit if (schedule.source_node != schedule.target_node).all() else 0,
+            send_limit=(schedule.limits.send or 0) if apart else 0,
             barrier_s=synchronization_s(machine, costs),
             load=phase_loads(schedule).total if self.options.objective == "phases" else 0.0,
             shares=shares_rates(schedule),

@@ -66,7 +66,8 @@ public:
     double loss(const SyncPolicy& policy) const;
     // The most sends that a rank can have in flight: the machine's number, or all it has.
     std::int64_t most_in_flight() const;
-    // The sends that its limits, for which messages inside a node do not count, allow a rank in a phase; 0: any number.
+    // The sends that its limits, for which messages inside a node do not count, allow a rank in a phase; 0: any number,
+    // or the limits hold by times.
     std::int64_t send_limit() const;
     // Sends of a rank open at once: `in_flight`, 0: the machine's number. Ends when its clock passes `until_s` and
     // after so much counted work.
