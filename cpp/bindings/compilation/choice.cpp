@@ -115,25 +115,14 @@ void bind_choice(nb::module_& module) {
                const std::vector<std::string>& policies, std::int64_t phases, std::int64_t transfers,
                std::int64_t most_in_flight, std::int64_t send_limit, double barrier_s, double load, bool shares,
                bool measured, std::string posting) {
-                new (self) TrialBase{id,
-                                     std::move(method),
-                                     std::move(model),
-                                     std::move(key),
-                                     {},
-                                     phases,
-                                     transfers,
-                                     most_in_flight,
-                                     send_limit,
-                                     barrier_s,
-                                     load,
-                                     shares,
-                                     measured,
-                                     std::move(posting)};
+                new (self) TrialBase{id,        std::move(method), std::move(model), std::move(key), {},   phases,
+                                     transfers, most_in_flight,    send_limit,       barrier_s,      load, shares,
+                                     measured,  std::move(posting)};
                 for (const std::string& sync : policies) self->policies.push_back(parse_policy(sync));
             },
             nb::kw_only(), nb::arg("id"), nb::arg("method"), nb::arg("model"), nb::arg("key"), nb::arg("policies"),
-            nb::arg("phases"), nb::arg("transfers"), nb::arg("most_in_flight"), nb::arg("send_limit"), nb::arg("barrier_s"), nb::arg("load"),
-            nb::arg("shares"), nb::arg("measured"), nb::arg("posting"))
+            nb::arg("phases"), nb::arg("transfers"), nb::arg("most_in_flight"), nb::arg("send_limit"),
+            nb::arg("barrier_s"), nb::arg("load"), nb::arg("shares"), nb::arg("measured"), nb::arg("posting"))
         .def_ro("id", &TrialBase::id);
     nb::class_<Trial>(module, "Trial")
         .def_prop_ro("sync", [](const Trial& trial) { return policy_text(trial.policy); })
