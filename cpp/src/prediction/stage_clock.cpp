@@ -53,7 +53,6 @@ StageClock::StageClock(const Network& network, View<const std::int32_t> node, co
       node_(node.begin(), node.end()),
       costs_(costs),
       one_processor_(one_processor),
-      shared_(false),
       part_s_(part_s),
       sender_(node.size(), 0),
       receiver_(node.size(), 0),

@@ -55,8 +55,9 @@ private:
     const Network& network_;
     Array<std::int32_t> node_;
     const MessageCosts& costs_;
-    bool one_processor_, shared_;  // whether ranks share a node
+    bool one_processor_;
     double part_s_;
+    bool shared_ = false;                           // whether ranks share a node
     Array<double> sender_, receiver_, work_;        // by rank: when its processors are free, what they did
     Array<double> out_free_, in_free_, link_free_;  // by node, by link
     Array<Arrival> kept_;
