@@ -93,6 +93,7 @@ def test_a_draw_changes_times_and_rates_of_a_word_alike() -> None:
     drawn, least = redrawn(costs, [1.0] * len(PARAMETERS))
     assert drawn.send_overhead == Steps((2e-6, 4e-6), (100.0, inf))
     assert drawn.port_out_Bps == drawn.port_in_Bps == 2e9
+    assert least == 0.5
     assert drawn.synchronization == Synchronization(-2e-6, 6e-6)
     assert (drawn.link_Bps, drawn.hop_s, drawn.eager_B, drawn.lanes) == (inf, 0.0, 64.0, 2)
     assert redrawn(costs, [-1.0] * len(PARAMETERS))[0].port_out_Bps == 0.5e9
