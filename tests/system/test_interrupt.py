@@ -367,7 +367,7 @@ def test_workers_of_a_choice_are_stopped_within_a_simulation() -> None:
 
     search = _core.this_search()
     try:
-        schedule = choose_schedule(make, pattern, machine)
+        schedule = choose_schedule(make, pattern, machine, threads=2)
     finally:
         _core.reset_search()
     assert any(looked)

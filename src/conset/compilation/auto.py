@@ -125,8 +125,9 @@ def choose_schedule(
     """
     options = options or CompileOptions()
     question = _question_of(pattern, machine, options, beat_s, rival_s)
-    if threads is None:  # beside a rival it ends early
-        threads = THREADS if pattern.messages > FEW and rival_s == inf else 1
+    if threads is None:  # beside a rival it ends early; what takes long is to be stopped
+        short = pattern.messages <= FEW or rival_s < inf
+        threads = 1 if short and options.effort == 1 else THREADS
     with applied(threads) as apply, work(_STAGES) as stages:
         evaluator = Evaluator(make, pattern, machine, options, refuse, apply, stages)
         choice = _core.choose_schedule(evaluator, question)
