@@ -124,6 +124,13 @@ private:
         double bytes = 0, load = 0;
         double head = never, tail = never;
         double past = 0;  // work of earlier phases of the batch, where loads are counted phase by phase
+
+        void add(double more, double messages, double from, double to) {
+            bytes += more;
+            load += messages;
+            head = std::min(head, from);
+            tail = std::min(tail, to);
+        }
     };
 
     Node& node(std::int32_t v) {
@@ -208,20 +215,14 @@ private:
         for (const std::int32_t l : way) {
             Link& link = links[l];
             if (link.phase != phase) open(link, l);
-            link.bytes += bytes;
-            link.load += 1;
-            link.head = std::min(link.head, head);
-            link.tail = std::min(link.tail, tail);
+            link.add(bytes, 1, head, tail);
         }
     }
 
     void carry(std::int32_t l, double bytes, double messages, double head, double tail) {
         Link& link = links_[static_cast<std::size_t>(l)];
         if (link.phase != phase_) open(link, l);
-        link.bytes += bytes;
-        link.load += messages;
-        link.head = std::min(link.head, head);
-        link.tail = std::min(link.tail, tail);
+        link.add(bytes, messages, head, tail);
     }
 
     void open(Link& link, std::int32_t l) {

@@ -39,6 +39,12 @@ Array<double> serve(Array<double>& free, const Array<Waiting>& all) {
     return served;
 }
 
+// Each is there once it is served, too.
+void wait_for(Array<double>& free, const Array<Waiting>& all, Array<double>& there) {
+    const Array<double> served = serve(free, all);
+    for (std::size_t i = 0; i < there.size(); ++i) there[i] = std::max(there[i], served[i]);
+}
+
 }  // namespace
 
 // Of each bundle of a stage.
@@ -168,8 +174,7 @@ void StageClock::travel(const Stage& stage, const Costs& each, Array<double>& do
             const std::int32_t k = leaving[i];
             waiting.push_back({node_[stage.target[k]], there[i] - sent[i], static_cast<double>(stage.bytes[k]) * in});
         }
-        const Array<double> served = serve(in_free_, waiting);
-        for (std::size_t i = 0; i < leaving.size(); ++i) there[i] = std::max(there[i], served[i]);
+        wait_for(in_free_, waiting, there);
     }
     for (std::size_t i = 0; i < leaving.size(); ++i) done[leaving[i]] = there[i];
 }
@@ -194,8 +199,7 @@ void StageClock::cross(const Stage& stage, const Array<std::int32_t>& leaving, V
         const double service = static_cast<double>(stage.bytes[leaving[i]]) * entry(costs_.link, as_size(busiest));
         waiting.push_back({busiest, there[i] - sent[i], service});
     }
-    const Array<double> served = serve(link_free_, waiting);
-    for (std::size_t i = 0; i < leaving.size(); ++i) there[i] = std::max(there[i], served[i]);
+    wait_for(link_free_, waiting, there);
 }
 
 // Takes bundles in the order in which they arrive; what a rank sends next waits for it.
