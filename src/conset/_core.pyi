@@ -173,6 +173,32 @@ def choose_schedule(evaluator: object, question: Question) -> Decision: ...
 
 def choose_policy(evaluator: object, question: Question, base: TrialBase) -> Decision: ...
 
+class StageDecision:
+    @property
+    def way(self) -> int | None: ...
+
+    @property
+    def ways(self) -> list[int]: ...
+
+    @property
+    def tried(self) -> list[tuple[int, float]]: ...
+
+    @property
+    def estimated_s(self) -> float: ...
+
+    @property
+    def direct_s(self) -> float | None: ...
+
+    @property
+    def is_bound(self) -> bool: ...
+
+    @property
+    def stopped(self) -> bool: ...
+
+def choose_stages(evaluator: object, *, messages: int, effort: int, direct_first: bool) -> StageDecision: ...
+
+STAGES_WORTH: float = 0.95
+
 MOST_SIMULATED: int = 131072
 
 EQUAL: float = 1.02
@@ -910,14 +936,6 @@ def simulate_flow(workload: Messages, execution: Execution, rates: FluidRates, *
 def stage_ways(ranks: int, places: int, sides: Sequence[int], follows: bool, fill: int, crowd: int) -> list[tuple[str, str, list[int]]]: ...
 
 def positions_by_nodes(source: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], bytes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], node: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], steps: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
-
-STAGES_WORTH: float = 0.95
-
-STAGES_HOPEFUL: float = 1.5
-
-STAGES_CLEAR: float = 0.5
-
-STAGES_TRIED: int = 4
 
 def factorisations(number: int, sides: Sequence[int]) -> list[list[int]]: ...
 

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -96,15 +95,15 @@ def test_stages_that_were_searched_first_are_kept(
     size: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """16 KiB, of which no stages are worth it: what is posted at once, by formula."""
-    best_along = combining._best_along
+    ways, along = combining._Ways.ways, combining._Ways.along
 
-    def stopped(*given: Any) -> Any:
-        found = best_along(*given) if size == "64" else (None, [])
+    def stopped(self: combining._Ways, way: int, beat_s: float) -> float | None:
+        found = along(self, way, beat_s) if size == "64" else None
         _core.ask_stop()
         return found
 
-    monkeypatch.setattr(combining, "_best_along", stopped)
-    monkeypatch.setattr(combining, "CLEAR", math.inf)
+    monkeypatch.setattr(combining._Ways, "along", stopped)
+    monkeypatch.setattr(combining._Ways, "ways", lambda self: (ways(self)[0], math.inf))
     pattern = parse_pattern(f"alltoall:size={size}", ranks=16)
     with interruptible():
         found = combining.compile_combined(pattern, parse_machine("paragon:4x4"))

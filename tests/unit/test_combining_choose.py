@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import conset
+from conset import _core
 from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
 from conset.compilation import combining
@@ -55,6 +56,9 @@ def test_stages_are_considered_unless_options_ask_for_a_direct_schedule(
     assert reason in direct["why_combined"]
 
 
+DIRECT_FIRST = {"direct_first": True}
+
+
 @pytest.mark.parametrize("size", ["64", "1KiB", "16KiB"])
 def test_what_is_searched_first_does_not_decide(size: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Direct messages; then stages, after which a search that is far from them ends early."""
@@ -62,9 +66,11 @@ def test_what_is_searched_first_does_not_decide(size: str, monkeypatch: pytest.M
         parse_pattern(f"alltoall:size={size}", ranks=16),
         parse_machine("paragon:4x4"),
     )
-    monkeypatch.setattr(combining, "CLEAR", 0.0)
-    first = compile_combined(pattern, machine)
-    monkeypatch.setattr(combining, "CLEAR", math.inf)
+    choose, ways = _core.choose_stages, combining._Ways.ways
+    with monkeypatch.context() as patched:
+        patched.setattr(_core, "choose_stages", lambda *a, **k: choose(*a, **k | DIRECT_FIRST))
+        first = compile_combined(pattern, machine)
+    monkeypatch.setattr(combining._Ways, "ways", lambda self: (ways(self)[0], math.inf))
     second = compile_combined(pattern, machine)
     assert (first.combine == "none") == (second.combine == "none") == (size == "16KiB")
     assert first.whole.report.simulated_s == second.whole.report.simulated_s

@@ -129,10 +129,6 @@ void bind_merge(nb::module_& module) {
         },
         nb::arg("source").noconvert(), nb::arg("target").noconvert(), nb::arg("bytes").noconvert(),
         nb::arg("node").noconvert(), nb::arg("steps"));
-    module.attr("STAGES_WORTH") = kStagesWorth;
-    module.attr("STAGES_HOPEFUL") = kStagesHopeful;
-    module.attr("STAGES_CLEAR") = kStagesClear;
-    module.attr("STAGES_TRIED") = kStagesTried;
     module.def("factorisations", &listed, nb::arg("number"), nb::arg("sides"));
     module.def(
         "balanced_sides",

@@ -1,6 +1,7 @@
 #include "conset/compilation/choice.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
@@ -11,6 +12,7 @@
 
 #include "bindings.hpp"
 #include "conset/compilation/search.hpp"
+#include "conset/compilation/stages.hpp"
 #include "conset/runtime/schedule_time.hpp"
 #include "conset/stop.hpp"
 
@@ -22,10 +24,29 @@ constexpr const char* kRefusals[] = {"", "deadlock", "room", "steps"};
 constexpr const char* kInstead[] = {"", "many", "too long", "no end"};
 constexpr const char* kFailed[] = {"", "no method", "no simulation", "none faster"};
 
-// Schedules, predictions and simulations by an object of Python; called with the interpreter held.
-class PythonEvaluator : public Evaluator {
+// An object of Python whose methods are called, with the interpreter held.
+class PythonObject {
 public:
-    explicit PythonEvaluator(nb::handle given) : given_(given) {}
+    explicit PythonObject(nb::handle given) : given_(given) {}
+
+    template <class Result, class... Args>
+    Result call(const char* name, const Args&... args) const {
+        try {
+            return nb::cast<Result>(given_.attr(name)(args...));
+        } catch (nb::python_error& error) {
+            if (error.matches(PyExc_KeyboardInterrupt)) throw Interrupted();
+            throw;
+        }
+    }
+
+private:
+    nb::handle given_;
+};
+
+// Schedules, predictions and simulations by an object of Python.
+class PythonEvaluator final : public Evaluator, PythonObject {
+public:
+    using PythonObject::PythonObject;
 
     Array<std::optional<TrialBase>> make(View<const Attempt> attempts) override {
         std::vector<std::tuple<std::string, std::int32_t, std::int64_t>> asked;
@@ -57,20 +78,30 @@ public:
     double floor_s(const TrialBase& naive) override { return call<double>("floor_s", naive.id); }
     double crowding(const TrialBase& naive) override { return call<double>("crowding", naive.id); }
     std::int64_t least_phases(const TrialBase& like) override { return call<std::int64_t>("least_phases", like.id); }
-    void progress(double stages) override { given_.attr("progress")(stages); }
+    void progress(double stages) override { call<nb::object>("progress", stages); }
+};
 
-private:
-    template <class Result, class... Args>
-    Result call(const char* name, const Args&... args) {
-        try {
-            return nb::cast<Result>(given_.attr(name)(args...));
-        } catch (nb::python_error& error) {
-            if (error.matches(PyExc_KeyboardInterrupt)) throw Interrupted();
-            throw;
-        }
+// Ways to combine, and searches along them, by an object of Python.
+class PythonStages final : public StageEvaluator, PythonObject {
+public:
+    using PythonObject::PythonObject;
+
+    std::pair<Array<EstimatedWay>, double> ways() override {
+        using Found = std::pair<std::vector<std::tuple<double, std::int64_t, bool>>, double>;
+        const auto [found, direct_s] = call<Found>("ways");
+        Array<EstimatedWay> all;
+        for (const auto& [time_s, bundles, mixes] : found)
+            all.push_back({.time_s = time_s, .bundles = bundles, .mixes = mixes});
+        return {std::move(all), direct_s};
     }
-
-    nb::handle given_;
+    bool same(std::size_t way, std::size_t other) override { return call<bool>("same", way, other); }
+    double posted_s(std::size_t way) override { return call<double>("posted_s", way); }
+    std::optional<double> along(std::size_t way, double beat_s) override {
+        return call<std::optional<double>>("along", way, beat_s);
+    }
+    void keep() override { call<nb::object>("keep"); }
+    std::optional<double> direct(double rival_s) override { return call<double>("direct", rival_s); }
+    double least_s() override { return call<double>("least_s"); }
 };
 
 std::optional<SyncPolicy> policy_of(const std::string& sync) {
@@ -103,6 +134,27 @@ void bind_constants(nb::module_& module) {
             return candidate->contentions(situation, crowding);
         },
         nb::arg("method"), nb::arg("situation"), nb::arg("crowding"));
+}
+
+void bind_stages(nb::module_& module) {
+    nb::class_<StageDecision>(module, "StageDecision")
+        .def_ro("way", &StageDecision::way)
+        .def_prop_ro("ways", [](const StageDecision& decision) { return std::vector<std::size_t>(decision.ways); })
+        .def_prop_ro(
+            "tried",
+            [](const StageDecision& decision) { return std::vector<std::pair<std::size_t, double>>(decision.tried); })
+        .def_ro("estimated_s", &StageDecision::estimated_s)
+        .def_ro("direct_s", &StageDecision::direct_s)
+        .def_ro("is_bound", &StageDecision::is_bound)
+        .def_ro("stopped", &StageDecision::stopped);
+    module.def(
+        "choose_stages",
+        [](nb::handle evaluator, std::int64_t messages, std::int64_t effort, bool direct_first) {
+            PythonStages asked(evaluator);
+            return choose_stages(asked, {.messages = messages, .effort = effort, .direct_first = direct_first});
+        },
+        nb::arg("evaluator"), nb::kw_only(), nb::arg("messages"), nb::arg("effort"), nb::arg("direct_first"));
+    module.attr("STAGES_WORTH") = kStagesWorth;
 }
 
 }  // namespace
@@ -200,6 +252,7 @@ void bind_choice(nb::module_& module) {
             return choose_policy(asked, question, base);
         },
         nb::arg("evaluator"), nb::arg("question"), nb::arg("base"));
+    bind_stages(module);
     bind_constants(module);
 }
 

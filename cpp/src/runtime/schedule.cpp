@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "conset/compilation/search.hpp"
+#include "conset/compilation/stages.hpp"
 #include "conset/runtime/evaluator.hpp"
 #include "conset/runtime/outcome.hpp"
 #include "conset/runtime/schedule_methods.hpp"
@@ -32,110 +33,103 @@ RankSchedule schedule_of(const MachineData& machine, const NativeEvaluator& eval
 
 constexpr std::int64_t kMostStaged = 1 << 16;  // messages per unit of effort for which stages are considered
 
-// Bundles of one way.
-struct StagedCandidate {
-    const StageWay* way;
-    Array<Array<std::int32_t>> positions;
-    StageBundles stages;
-    double estimated_s = 0;
-    double posted_s = 0;  // what they take when all is posted at once
-};
+// Directly and along the ways of `stage_ways`, the best schedule so far kept.
+class NativeStages final : public StageEvaluator {
+public:
+    NativeStages(const MachineData& machine, const RankMessages& messages, const ScheduleOptions& options)
+        : machine_(machine), messages_(messages), options_(options) {}
 
-// What all bundles take posted at once, by the machine's model; phase by phase under a policy that was asked for.
-double posted_s(const MachineData& machine, const RankMessages& bundles, const StageBundles& stages,
-                const ScheduleOptions& options) {
-    NativeEvaluator evaluator(machine, bundles, options.seed, &stages);
-    const Attempt naive{"naive", 0, 0};
-    const std::optional<TrialBase> made = evaluator.make({&naive, 1})[0];
-    if (!made) return kNever;
-    const Array<TrialBase> bases{*made};
-    Trial trial;
-    trial.base = 0;
-    if (options.sync != "auto") trial.policy = parse_policy(options.sync);
-    trial.model = bases[0].model;
-    const std::int64_t work = allowed_work(static_cast<std::int64_t>(bundles.size()), trial.model, options.effort);
-    return evaluator.simulate(bases, {&trial, 1}, kNever, work)[0].time_s;
-}
-
-template <class Time>
-void sort_by(std::vector<StagedCandidate>& all, Time time) {
-    std::stable_sort(all.begin(), all.end(),
-                     [&](const auto& one, const auto& other) { return one.*time < other.*time; });
-}
-
-// Ways whose memory fits and whose estimates are not hopeless, the least first, and the estimate of direct messages.
-std::pair<std::vector<StagedCandidate>, double> hopeful(const MachineData& machine, const RankMessages& messages,
-                                                        const ScheduleOptions& options,
-                                                        const std::vector<StageWay>& ways, StageChoice& choice) {
-    const auto estimate = [&](const StageBundles& stages) { return estimated_s(machine, messages.ranks, stages); };
-    const double direct_s = estimate(bundles_along({messages.source, messages.target}, messages.ranks, messages.bytes));
-    std::vector<StagedCandidate> every, found;
-    for (const StageWay& way : ways) {
-        auto positions =
-            positions_along(way, messages.ranks, messages.source, messages.target, messages.bytes, machine.placement);
-        StageBundles stages = bundles_along(positions, messages.ranks, messages.bytes);
-        const double seconds = estimate(stages);
-        const std::int64_t most = *std::max_element(stages.bytes.begin(), stages.bytes.end());
-        if (most > INT_MAX || seconds > kStagesHopeful * direct_s) continue;  // no call of MPI carries more
-        every.push_back({&way, std::move(positions), std::move(stages), seconds});
+    std::pair<Array<EstimatedWay>, double> ways() override {
+        const std::int32_t ranks = messages_.ranks;
+        Array<EstimatedWay> estimated;
+        for (StageWay& way : stage_ways(machine_, ranks)) {
+            auto positions =
+                positions_along(way, ranks, messages_.source, messages_.target, messages_.bytes, machine_.placement);
+            StageBundles stages = bundles_along(positions, ranks, messages_.bytes);
+            if (*std::max_element(stages.bytes.begin(), stages.bytes.end()) > INT_MAX) continue;  // of a call of MPI
+            estimated.push_back({.time_s = estimated_s(machine_, ranks, stages),
+                                 .bundles = static_cast<std::int64_t>(stages.size()),
+                                 .memory = stages.memory});
+            ways_.push_back({std::move(way.word), std::move(positions), std::move(stages)});
+        }
+        const StageBundles direct = bundles_along({messages_.source, messages_.target}, ranks, messages_.bytes);
+        return {std::move(estimated), estimated_s(machine_, ranks, direct)};
     }
-    sort_by(every, &StagedCandidate::estimated_s);
-    for (StagedCandidate& each : every) {
-        if (std::cmp_equal(found.size(), kStagesTried * options.effort)) break;
-        const std::int64_t memory = each.stages.memory;
-        if (memory > options.memory)
-            choice.left_out = choice.left_out == 0 ? memory : std::min(choice.left_out, memory);
-        else if (std::none_of(found.begin(), found.end(), [&](const auto& f) { return f.positions == each.positions; }))
-            found.push_back(std::move(each));
-    }
-    return {std::move(found), direct_s};
-}
 
-// The fastest of the ways, those that take least when all is posted at once first, if it takes no more than `beat_s`.
-std::optional<RankSchedule> best_along(const MachineData& machine, std::int32_t ranks, const ScheduleOptions& options,
-                                       std::vector<StagedCandidate>& ways, double beat_s) {
-    for (StagedCandidate& each : ways)
-        each.posted_s = posted_s(machine, messages_of(each.stages, ranks), each.stages, options);
-    sort_by(ways, &StagedCandidate::posted_s);
-    std::optional<RankSchedule> best;
-    for (StagedCandidate& each : ways) {
-        const RankMessages bundles = messages_of(each.stages, ranks);
-        NativeEvaluator evaluator(machine, bundles, options.seed, &each.stages);
-        Question question = evaluator.question(options);
+    bool same(std::size_t way, std::size_t other) override { return ways_[way].positions == ways_[other].positions; }
+
+    // Phase by phase under a policy that was asked for.
+    double posted_s(std::size_t way) override {
+        const StageBundles& stages = ways_[way].stages;
+        const RankMessages bundles = messages_of(stages, messages_.ranks);
+        NativeEvaluator evaluator(machine_, bundles, options_.seed, &stages);
+        const Attempt naive{"naive", 0, 0};
+        const std::optional<TrialBase> made = evaluator.make({&naive, 1})[0];
+        if (!made) return kNever;
+        const Array<TrialBase> bases{*made};
+        Trial trial;
+        trial.base = 0;
+        if (options_.sync != "auto") trial.policy = parse_policy(options_.sync);
+        trial.model = bases[0].model;
+        const std::int64_t work = allowed_work(static_cast<std::int64_t>(bundles.size()), trial.model, options_.effort);
+        return evaluator.simulate(bases, {&trial, 1}, kNever, work)[0].time_s;
+    }
+
+    std::optional<double> along(std::size_t way, double beat_s) override {
+        const Way& each = ways_[way];
+        const RankMessages bundles = messages_of(each.stages, messages_.ranks);
+        NativeEvaluator evaluator(machine_, bundles, options_.seed, &each.stages);
+        Question question = evaluator.question(options_);
         question.beat_s = beat_s;
         const Decision verdict = choose_schedule(evaluator, question);
-        if (verdict.failed != Failed::nothing || verdict.chosen.model == kFormula) continue;
-        const double seconds = verdict.chosen.time_s;
-        if (seconds > beat_s || (best && seconds == beat_s)) continue;
-        beat_s = seconds;
-        best = schedule_of(machine, evaluator, verdict);
-        best->stages = std::move(each.stages);
-        best->choice.combine = each.way->word;
-        best->choice.memory = best->stages.memory;
+        if (verdict.failed != Failed::nothing || verdict.chosen.model == kFormula) return std::nullopt;
+        last_ = schedule_of(machine_, evaluator, verdict);
+        last_.choice.combine = each.word;
+        last_.choice.memory = each.stages.memory;
+        last_.stages = each.stages;
+        return last_.predicted_s;
     }
-    return best;
-}
 
-// Every message directly, with whether a model decided.
-std::pair<RankSchedule, bool> direct(const MachineData& machine, const RankMessages& messages,
-                                     const ScheduleOptions& options, double rival_s) {
-    NativeEvaluator evaluator(machine, messages, options.seed);
-    Question question = evaluator.question(options);
-    question.rival_s = rival_s;
-    Decision verdict;
-    if (options.method == "auto") {
-        verdict = choose_schedule(evaluator, question);
-    } else {
-        const Limits limits = method_limits(options.method, machine);
-        Phases phases = phases_by(options.method, machine, messages, limits, options.seed, options.effort);
-        verdict = choose_policy(evaluator, question, evaluator.add(options.method, limits, std::move(phases)));
+    void keep() override { staged_ = std::move(last_); }
+
+    std::optional<double> direct(double rival_s) override {
+        NativeEvaluator evaluator(machine_, messages_, options_.seed);
+        Question question = evaluator.question(options_);
+        question.rival_s = rival_s;
+        Decision verdict;
+        if (options_.method == "auto") {
+            verdict = choose_schedule(evaluator, question);
+        } else {
+            const Limits limits = method_limits(options_.method, machine_);
+            Phases phases = phases_by(options_.method, machine_, messages_, limits, options_.seed, options_.effort);
+            verdict = choose_policy(evaluator, question, evaluator.add(options_.method, limits, std::move(phases)));
+        }
+        if (verdict.failed == Failed::no_method)
+            throw Failure(Code::schedule, "no method keeps the limits of " + machine_.name);
+        if (verdict.failed != Failed::nothing)
+            throw Failure(Code::schedule, "no schedule of the messages can be simulated on " + machine_.name);
+        direct_ = schedule_of(machine_, evaluator, verdict);
+        if (verdict.chosen.model == kFormula) return std::nullopt;
+        return direct_.predicted_s;
     }
-    if (verdict.failed == Failed::no_method)
-        throw Failure(Code::schedule, "no method keeps the limits of " + machine.name);
-    if (verdict.failed != Failed::nothing)
-        throw Failure(Code::schedule, "no schedule of the messages can be simulated on " + machine.name);
-    return {schedule_of(machine, evaluator, verdict), verdict.chosen.model != kFormula};
-}
+
+    double least_s() override { return 0; }  // unknown: they are searched
+
+    RankSchedule& chosen(bool staged) { return staged ? staged_ : direct_; }
+
+private:
+    struct Way {
+        std::string word;
+        Array<Array<std::int32_t>> positions;
+        StageBundles stages;
+    };
+
+    const MachineData& machine_;
+    const RankMessages& messages_;
+    const ScheduleOptions& options_;
+    Array<Way> ways_;
+    RankSchedule last_, staged_, direct_;
+};
 
 }  // namespace
 
@@ -186,20 +180,15 @@ RankSchedule schedule_messages(const MachineData& machine, const RankMessages& m
                                const ScheduleOptions& options) {
     check_messages(machine, messages);
     const auto size = static_cast<std::int64_t>(messages.size());
-    if (!options.combine || options.method != "auto" || size == 0 || size / kMostStaged >= options.effort)
-        return direct(machine, messages, options, kNever).first;
-    StageChoice choice;
-    const std::vector<StageWay> ways = stage_ways(machine, messages.ranks);
-    auto [staged, direct_s] = hopeful(machine, messages, options, ways, choice);
-    std::optional<RankSchedule> best;
-    // what is estimated to be far faster goes first, unless there is time for both
-    const bool first = options.effort == 1 && !staged.empty() && staged[0].estimated_s < kStagesClear * direct_s;
-    if (first) best = best_along(machine, messages.ranks, options, staged, kNever);
-    auto [chosen, by_model] = direct(machine, messages, options, best ? best->predicted_s : kNever);
-    const double most_s = kStagesWorth * chosen.predicted_s;
-    if (!first && by_model) best = best_along(machine, messages.ranks, options, staged, most_s);
-    if (best && by_model && best->predicted_s <= most_s) chosen = std::move(*best);
-    chosen.choice.left_out = choice.left_out;
+    NativeStages evaluator(machine, messages, options);
+    if (!options.combine || options.method != "auto" || size == 0 || size / kMostStaged >= options.effort) {
+        evaluator.direct(kNever);
+        return std::move(evaluator.chosen(false));
+    }
+    const StageDecision decision =
+        choose_stages(evaluator, {.messages = size, .effort = options.effort, .memory = options.memory});
+    RankSchedule chosen = std::move(evaluator.chosen(decision.way.has_value()));
+    chosen.choice.left_out = decision.left_out;
     return chosen;
 }
 

@@ -4,10 +4,8 @@ Problem: forwarding saves the start-up of messages and pays in bytes, copies and
 depends on pattern, sizes and machine.
 Idea: the cost model (`evaluate`) orders all candidates; the best few of them, and sending
 everything directly, are compiled, and the machine's model predicts each as a whole, copying
-included (`compile_along`). Combining is chosen where it gains more than `WORTH`: it needs memory
-and processors that a direct exchange leaves alone.
-Guarantee: by what decides not slower than the direct schedule that the same options give.
-Complexity: a compile for each of `BOXES` + `MIXES` candidates, and the direct one.
+included (`compile_along`). In what order, and what is chosen: the core
+(`cpp/include/conset/compilation/stages.hpp`), for the C interface and run-time scheduling too.
 
 Many ways to combine one pattern, each with its cost by the machine's model, the best first.
 
@@ -39,8 +37,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import islice
+from functools import cached_property, partial
 from math import inf, isfinite
 from typing import Any
 
@@ -263,22 +260,8 @@ def _all(
             yield f"virtual-grid:{written(sides)}", len(sides), grid
 
 
-BOXES, MIXES = _core.STAGES_TRIED, 2
-"""Candidates that are compiled per unit of effort, the best ones by the cost model.
-
-The same paths for all, mixed.
-"""
-HOPEFUL = _core.STAGES_HOPEFUL
-"""Factor over the direct exchange up to which a candidate is compiled.
-
-By the cost model; of more than `LARGE` messages it is `WORTH`.
-"""
 WORTH = _core.STAGES_WORTH
 """What a program may take at most of the direct time to be chosen."""
-NEAR = 1.1
-"""Factor over the best up to which a large program is searched, by everything posted at once."""
-CLEAR = _core.STAGES_CLEAR
-"""Share of the direct time below which stages are searched first, by the cost model."""
 
 
 @dataclass(frozen=True)
@@ -444,51 +427,132 @@ def _direct(
 def _choose(
     pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest
 ) -> Combination:
-    """The least time of the direct schedule and of the best candidates.
-
-    What is estimated to be faster by far goes first, so that the search for the other can end
-    early. Of many messages the direct schedule is compiled only where no program takes less than
-    what direct messages take at least: that is known within a fraction of the time. Of a large
-    complete exchange that is what the messages of its first ranks take at least, with all others
-    left out.
-    """
-    direct = known = None
-    many = pattern.messages > LARGE
-    # with more effort there is time for both, and soon something to give
-    patient = options.effort > 1 and not many
-    if patient or options.placement == AUTO or options.chosen_method != AUTO:
-        direct = _direct(pattern, machine, options, manifest)
-        placement = direct.whole.placement
-    else:
-        placement = placement_of(pattern, machine, options)
-    ways, direct_s = _hopeful(pattern, machine, placement, options)
-    if direct is None and not (ways and (many or ways[0].estimate.time_s < CLEAR * direct_s)):
-        direct = _direct(pattern, machine, options, manifest)
-    if direct is not None:
-        known = Tried("none", 1, None, time_of(direct.whole, options))
-    beat_s = inf if known is None else WORTH * known.time_s
-    found, tried = _best_along(ways, machine, options, placement, manifest, beat_s)
-    staged_s = min((each.time_s for each in tried), default=inf)
-    stopped = False
-    if found is not None and _core.stop_asked():
-        stopped, found = True, replace(found, whole=found.whole.with_report(stopped_early=True))
-    if known is None and (many or stopped):
-        some = _first(pattern, LARGE) if is_in_boxes(pattern) else pattern
-        posted = compile_by("naive", some, machine, options, placement, manifest)
-        least_s = least_bounds(some, machine, posted).time_s
-        if stopped or staged_s <= WORTH * least_s:
-            known = Tried("none", 1, None, least_s, is_bound=True)
-    if known is None:
-        direct = _direct(pattern, machine, options, manifest, staged_s)
-        known = Tried("none", 1, None, time_of(direct.whole, options))
-    worth = found is not None and (stopped or staged_s <= WORTH * known.time_s)
-    chosen = found if worth else direct
+    """The least time of the direct schedule and of the best candidates."""
+    ways = _Ways(pattern, machine, options, manifest)
+    decision = _core.choose_stages(
+        ways,
+        messages=pattern.messages,
+        effort=options.effort,
+        direct_first=options.placement == AUTO or options.chosen_method != AUTO,
+    )
+    listed, direct, least_s = ways.listed, ways.directly, decision.direct_s
+    assert least_s is not None
+    chosen = direct if decision.way is None else ways.best
     assert chosen is not None
-    chosen = replace(chosen, tried=tuple(sorted([known, *tried], key=lambda each: each.time_s)))
-    if direct is None or not ways:
+    if decision.stopped:
+        chosen = replace(chosen, whole=chosen.whole.with_report(stopped_early=True))
+    tried = [Tried("none", 1, None, least_s, is_bound=decision.is_bound)]
+    for way, time_s in decision.tried:
+        each = listed[way]
+        tried.append(Tried(each.name, each.paths.stages, each.estimate.time_s, time_s))
+    chosen = replace(chosen, tried=tuple(sorted(tried, key=lambda each: each.time_s)))
+    if direct is None or not decision.ways:
         return chosen
-    share = max(WORTH, ways[0].estimate.time_s / (direct_s or inf))
-    return _compared(chosen, direct, ways[0].paths, share * known.time_s, options)
+    best = listed[decision.ways[0]]
+    share = max(WORTH, best.estimate.time_s / (decision.estimated_s or inf))
+    return _compared(chosen, direct, best.paths, share * least_s, options)
+
+
+class _Ways:
+    """Ways to send a pattern, as the chooser of stages in the core asks for them by number.
+
+    Attributes:
+        listed: those in stages, by their number.
+        best: the fastest program in stages so far.
+        directly: every message, once that was compiled.
+    """
+
+    def __init__(
+        self, pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest
+    ) -> None:
+        self._pattern, self._machine = pattern, machine
+        self._options, self._manifest = options, manifest
+        self.listed: list[Candidate] = []
+        self.best: Combination | None = None
+        self.directly: Combination | None = None
+        self._last: Combination | None = None
+        self._keys: dict[int, Hashable] = {}
+
+    @cached_property
+    def _placement(self) -> Placement:
+        if self.directly is not None:
+            return self.directly.whole.placement
+        return placement_of(self._pattern, self._machine, self._options)
+
+    def ways(self) -> tuple[list[tuple[float, int, bool]], float]:
+        """((estimate [s], bundles, whether it mixes others) of every way, that of none [s])."""
+        given = (self._pattern, self._machine, self._placement)
+        options = self._options
+        single = candidates(*given)
+        mixed = mixed_candidates(*given, seed=options.seed, effort=options.effort)
+        unstaged = (each.estimate.time_s for each in single if each.paths.stages == 1)
+        found = []
+        for mixes, every in ((False, single), (True, mixed)):
+            staged = [each for each in every if each.paths.stages > 1]
+            self.listed += staged
+            found += [(each.estimate.time_s, each.estimate.bundles, mixes) for each in staged]
+        return found, min(unstaged, default=inf)
+
+    def same(self, way: int, other: int) -> bool:
+        """Whether two take the same paths."""
+        return self._key(way) == self._key(other)
+
+    def _key(self, way: int) -> Hashable:
+        if way not in self._keys:
+            paths = self.listed[way].paths
+            if paths.box is None or paths.parts <= LARGE:
+                self._keys[way] = paths.positions.tobytes()
+            else:  # lines of ranks that exchange in each stage say all of a box
+                stages = (paths.stage_pattern(j) for j in range(paths.stages))
+                self._keys[way] = tuple(stage.target.tobytes() for stage in stages)
+        return self._keys[way]
+
+    def posted_s(self, way: int) -> float:
+        """What it takes with everything posted at once; infinite: no room, or a deadlock [s]."""
+        sync = self._options.policy or "none"
+        naive = replace(self._options, method="naive", sync=sync, rank_by=None)
+        with suppress(InputError, NoScheduleError):
+            return time_of(self._compiled(way, naive, inf).whole, self._options)
+        return inf
+
+    def along(self, way: int, beat_s: float) -> float | None:
+        """Compiles it; what it takes [s], None: no less than `beat_s`, or it cannot be."""
+        with suppress(InputError, NoScheduleError):
+            self._last = self._compiled(way, self._options, beat_s)
+            return time_of(self._last.whole, self._options)
+        return None
+
+    def _compiled(self, way: int, options: CompileOptions, beat_s: float) -> Combination:
+        candidate = self.listed[way]
+        program, whole = compile_along(
+            candidate.paths,
+            self._machine,
+            options,
+            self._placement,
+            self._manifest,
+            beat_s=beat_s,
+            compared=False,
+        )
+        return Combination(candidate.name, program, whole)
+
+    def keep(self) -> None:
+        """What was compiled last is the best so far."""
+        self.best = self._last
+
+    def direct(self, rival_s: float) -> float:
+        """What direct messages take, compiled beside another schedule that takes `rival_s` [s]."""
+        self.directly = _direct(
+            self._pattern, self._machine, self._options, self._manifest, rival_s
+        )
+        return time_of(self.directly.whole, self._options)
+
+    def least_s(self) -> float:
+        """What they take at least; of a complete exchange in boxes those of its first ranks [s]."""
+        pattern = _first(self._pattern, LARGE) if is_in_boxes(self._pattern) else self._pattern
+        posted = compile_by(
+            "naive", pattern, self._machine, self._options, self._placement, self._manifest
+        )
+        return least_bounds(pattern, self._machine, posted).time_s
 
 
 def _compared(
@@ -538,98 +602,6 @@ def _first(pattern: Pattern, most: int) -> Pattern:
     end = int(pattern.offsets[max(fits, 1)])
     offsets = np.minimum(pattern.offsets, end)
     return replace(pattern, offsets=offsets, target=pattern.target[:end], size=pattern.size[:end])
-
-
-def _best_along(
-    ways: list[Candidate],
-    machine: Machine,
-    options: CompileOptions,
-    placement: Placement,
-    manifest: Manifest,
-    beat_s: float,
-) -> tuple[Combination | None, list[Tried]]:
-    """(the best of the programs along candidates, what each takes).
-
-    The first takes no more than `beat_s`. They are searched in the order of what they take with
-    everything posted at once, so that the best so far ends the search for most; large ones in that
-    of their estimates, and only if that is near the best so far.
-    """
-
-    def along(candidate: Candidate, options: CompileOptions, beat_s: float) -> Combination | None:
-        with suppress(InputError, NoScheduleError):
-            program, whole = compile_along(
-                candidate.paths,
-                machine,
-                options,
-                placement,
-                manifest,
-                beat_s=beat_s,
-                compared=False,
-            )
-            return Combination(candidate.name, program, whole)
-        return None
-
-    def posted_s(candidate: Candidate) -> float:
-        naive = replace(options, method="naive", sync=options.policy or "none", rank_by=None)
-        posted = along(candidate, naive, inf)
-        with suppress(InputError, NoScheduleError):  # no room for its receives, or a deadlock
-            return inf if posted is None else time_of(posted.whole, options)
-        return inf
-
-    chosen, tried = None, []
-    large = any(each.estimate.bundles > LARGE for each in ways)
-    for candidate in ways if large else sorted(ways, key=posted_s):
-        if _core.stop_asked():
-            break
-        seconds = inf
-        # by formula a method gains little over posting everything, and takes long
-        far = large and beat_s < inf and posted_s(candidate) > NEAR * beat_s
-        found = None if far else along(candidate, options, beat_s)
-        if found is not None:
-            seconds = time_of(found.whole, options)
-            if seconds <= beat_s and (seconds < beat_s or chosen is None):
-                chosen, beat_s = found, seconds
-        stages = candidate.paths.stages
-        tried.append(Tried(candidate.name, stages, candidate.estimate.time_s, seconds))
-    return chosen, tried
-
-
-def _hopeful(
-    pattern: Pattern, machine: Machine, placement: Placement, options: CompileOptions
-) -> tuple[list[Candidate], float]:
-    """(candidates of stages, the least estimate first; the estimate of direct messages [s]).
-
-    A few of each kind that are not hopeless, as estimates see no contention.
-    """
-    every = candidates(pattern, machine, placement)
-    direct_s = min((each.estimate.time_s for each in every if each.paths.stages == 1), default=inf)
-    mixes = sorted(
-        mixed_candidates(pattern, machine, placement, seed=options.seed, effort=options.effort),
-        key=lambda each: each.estimate.time_s,
-    )
-    staged, mixed = ((each for each in of if each.paths.stages > 1) for of in (every, mixes))
-    chosen = [*islice(_distinct(staged), BOXES * options.effort)]
-    chosen += islice(_distinct(mixed, chosen), MIXES * options.effort)
-    most_s = direct_s * (HOPEFUL if pattern.messages <= LARGE else WORTH)
-    chosen = [each for each in chosen if each.estimate.time_s <= most_s]
-    return sorted(chosen, key=lambda each: each.estimate.time_s), direct_s
-
-
-def _distinct(found: Iterable[Candidate], known: Iterable[Candidate] = ()) -> Iterator[Candidate]:
-    """The first of those with the same paths, and with none that is known."""
-
-    def key_of(paths: Paths) -> Hashable:
-        if paths.box is None or paths.parts <= LARGE:
-            return paths.positions.tobytes()
-        # lines of ranks that exchange in each stage say all of a box
-        return tuple(paths.stage_pattern(j).target.tobytes() for j in range(paths.stages))
-
-    seen = {key_of(each.paths) for each in known}
-    for each in found:
-        key = key_of(each.paths)
-        if key not in seen:
-            seen.add(key)
-            yield each
 
 
 def time_of(schedule: Schedule, options: CompileOptions) -> float:

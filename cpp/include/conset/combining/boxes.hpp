@@ -49,12 +49,6 @@ struct RanksOnNodes {
 };
 RanksOnNodes ranks_on_nodes(View<const std::int32_t> node);
 
-// By which ways are searched, of the compiler and at run time.
-inline constexpr double kStagesWorth = 0.95;     // what stages may take at most of the direct time to be chosen
-inline constexpr double kStagesHopeful = 1.5;    // factor over it up to which a way is searched, by an estimate
-inline constexpr double kStagesClear = 0.5;      // share of the direct time below which stages are searched first
-inline constexpr std::int64_t kStagesTried = 4;  // ways per unit of effort, the best ones by that estimate
-
 // By nodes where they have several ranks, then boxes along the network's routes and over rank numbers, rings where
 // ranks do not factor: first the best of every number of stages, then the second best.
 std::vector<StageWay> stage_ways(std::int64_t ranks, const BoxNetwork& network);
