@@ -108,29 +108,20 @@ bool fill(const BoxSides& sides, View<const std::int64_t> radices, const Array<s
     return false;
 }
 
-std::string written(const BoxSides& sides) {
-    std::string text;
-    for (const std::int64_t side : sides) text += (text.empty() ? "" : "x") + std::to_string(side);
-    return text;
-}
-
 // The product of the sides behind dimension d: cells from one of its coordinates to the next.
 std::int64_t weight_of(const BoxSides& sides, std::int32_t d) {
     return product(View<const std::int64_t>(sides).subspan(as_size(d) + 1));
 }
 
-// In which order a box laid along the network's routes corrects its dimensions; empty: it does not fit them.
-Array<std::int32_t> order_along(const BoxSides& sides, const BoxNetwork& network) {
-    if (!network.follows) return {};
-    Array<std::int64_t> radices(network.sides.rbegin(), network.sides.rend());
-    std::erase(radices, 1);
-    return fitted_order(sides, radices);
-}
-
 // The cell of every rank.
-Array<std::int64_t> cells_of(const StageWay& way, std::int32_t ranks, View<const std::int32_t> node) {
+Array<std::int64_t> cells_of(const StageWay& way, std::int32_t ranks, View<const std::int32_t> source,
+                             View<const std::int32_t> target, View<const std::int32_t> node) {
     Array<std::int64_t> cells(as_size(ranks));
     std::iota(cells.begin(), cells.end(), 0);
+    if (way.kind == StageWay::Kind::traffic) {
+        std::int64_t cell = 0;
+        for (const std::int32_t rank : ranks_by_traffic(ranks, source, target)) cells[rank] = cell++;
+    }
     if (way.kind != StageWay::Kind::along) return cells;
     const RanksOnNodes on = ranks_on_nodes(node);
     for (std::size_t rank = 0; rank < on.local.size(); ++rank)
@@ -162,6 +153,19 @@ StageWay over_numbers(const BoxSides& sides, const BoxNetwork& network) {
 }
 
 }  // namespace
+
+std::string written(const BoxSides& sides) {
+    std::string text;
+    for (const std::int64_t side : sides) text += (text.empty() ? "" : "x") + std::to_string(side);
+    return text;
+}
+
+Array<std::int32_t> order_along(const BoxSides& sides, const BoxNetwork& network) {
+    if (!network.follows) return {};
+    Array<std::int64_t> radices(network.sides.rbegin(), network.sides.rend());
+    std::erase(radices, 1);
+    return fitted_order(sides, radices);
+}
 
 std::vector<BoxSides> factorisations(std::int64_t number, View<const std::int64_t> network) {
     std::vector<BoxSides> found;
@@ -205,6 +209,39 @@ Array<std::int32_t> fitted_order(const BoxSides& sides, View<const std::int64_t>
     return order;
 }
 
+Array<std::int32_t> ranks_by_traffic(std::int32_t ranks, View<const std::int32_t> source,
+                                     View<const std::int32_t> target) {
+    std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
+    for (std::size_t m = 0; m < source.size(); ++m) {
+        pairs.emplace_back(source[m], target[m]);
+        pairs.emplace_back(target[m], source[m]);
+    }
+    std::sort(pairs.begin(), pairs.end());
+    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+    Rows near{row_offsets<std::int64_t>(as_size(ranks), pairs.size(), [&](std::size_t k) { return pairs[k].first; }),
+              {}};
+    for (const auto& pair : pairs) near.items.push_back(pair.second);
+    const auto fewer = [&](std::int32_t one, std::int32_t other) {
+        return near.of(one).size() < near.of(other).size();
+    };
+    Array<std::int32_t> order, firsts(as_size(ranks));
+    std::iota(firsts.begin(), firsts.end(), 0);
+    std::stable_sort(firsts.begin(), firsts.end(), fewer);
+    Array<std::uint8_t> known(as_size(ranks), 0);
+    for (const std::int32_t first : firsts) {
+        if (std::exchange(known[first], 1) != 0) continue;
+        order.push_back(first);
+        for (std::size_t next = order.size() - 1; next < order.size(); ++next) {
+            const std::size_t begin = order.size();
+            for (const std::int32_t partner : near.of(order[next]))
+                if (std::exchange(known[partner], 1) == 0) order.push_back(partner);
+            std::stable_sort(order.begin() + static_cast<std::ptrdiff_t>(begin), order.end(), fewer);
+        }
+    }
+    std::reverse(order.begin(), order.end());
+    return order;
+}
+
 RanksOnNodes ranks_on_nodes(View<const std::int32_t> node) {
     RanksOnNodes on;
     Array<std::int32_t> held(node.empty() ? 0 : as_size(*std::max_element(node.begin(), node.end())) + 1, 0);
@@ -232,19 +269,23 @@ std::vector<StageWay> stage_ways(std::int64_t ranks, const BoxNetwork& network) 
                 const BoxSides& sides = follow[stages][round];
                 ways.push_back({StageWay::Kind::along, written(sides), sides, order_along(sides, network)});
             }
-            if (plain[stages].size() > round) ways.push_back(over_numbers(plain[stages][round], network));
+            const auto add_plain = [&](const BoxSides& sides) {
+                ways.push_back(over_numbers(sides, network));
+                if (!network.by_traffic) return;
+                ways.push_back({StageWay::Kind::traffic, "virtual-grid:" + written(sides), sides, ways.back().order});
+            };
+            if (plain[stages].size() > round) add_plain(plain[stages][round]);
             const BoxSides balanced = balanced_sides(ranks, static_cast<std::int64_t>(stages));
             const bool loose = product(balanced) > ranks && (std::int64_t{1} << stages) <= ranks;
             if (round > 0 || !loose || network.fill < 2) continue;
-            if (plain[stages].empty()) ways.push_back(over_numbers(balanced, network));
+            if (plain[stages].empty()) add_plain(balanced);
             ways.push_back({StageWay::Kind::ring, "radix:" + written(balanced), balanced, {}});
         }
     return ways;
 }
 
-Array<Array<std::int32_t>> positions_by_nodes(View<const std::int32_t> source, View<const std::int32_t> target,
-                                              View<const std::int64_t> bytes, View<const std::int32_t> node,
-                                              std::int32_t steps) {
+Positions positions_by_nodes(View<const std::int32_t> source, View<const std::int32_t> target,
+                             View<const std::int64_t> bytes, View<const std::int32_t> node, std::int32_t steps) {
     struct NodePair {
         std::array<std::int32_t, 2> node, carrier;  // it leaves, it enters
         std::int64_t bytes;
@@ -274,7 +315,7 @@ Array<Array<std::int32_t>> positions_by_nodes(View<const std::int32_t> source, V
         }
     }
     const Array<std::int32_t> local = ranks_on_nodes(node).local;
-    Array<Array<std::int32_t>> positions(as_size(steps) + 1, Array<std::int32_t>(target.begin(), target.end()));
+    Positions positions(as_size(steps) + 1, Array<std::int32_t>(target.begin(), target.end()));
     positions[0].assign(source.begin(), source.end());
     for (std::size_t m = 0; m < source.size(); ++m) {
         if (node[source[m]] == node[target[m]]) continue;
@@ -287,12 +328,12 @@ Array<Array<std::int32_t>> positions_by_nodes(View<const std::int32_t> source, V
     return positions;
 }
 
-Array<Array<std::int32_t>> positions_along(const StageWay& way, std::int32_t ranks, View<const std::int32_t> source,
-                                           View<const std::int32_t> target, View<const std::int64_t> bytes,
-                                           View<const std::int32_t> node) {
+Positions positions_along(const StageWay& way, std::int32_t ranks, View<const std::int32_t> source,
+                          View<const std::int32_t> target, View<const std::int64_t> bytes,
+                          View<const std::int32_t> node) {
     if (way.kind == StageWay::Kind::nodes)
         return positions_by_nodes(source, target, bytes, node, static_cast<std::int32_t>(way.sides.size()));
-    Array<Array<std::int32_t>> positions{Array<std::int32_t>(source.begin(), source.end())};
+    Positions positions{Array<std::int32_t>(source.begin(), source.end())};
     if (way.kind == StageWay::Kind::ring) {
         std::int64_t weight = 1;
         for (const std::int64_t base : way.sides) {
@@ -305,7 +346,7 @@ Array<Array<std::int32_t>> positions_along(const StageWay& way, std::int32_t ran
         }
         return positions;
     }
-    const Array<std::int64_t> cell = cells_of(way, ranks, node);
+    const Array<std::int64_t> cell = cells_of(way, ranks, source, target, node);
     Array<std::int32_t> rank_in(as_size(product(way.sides)), kNoRank);
     for (std::int32_t rank = 0; rank < ranks; ++rank) rank_in[cell[rank]] = rank;
     Array<std::int64_t> wish(source.size());

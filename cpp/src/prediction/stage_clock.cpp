@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "conset/prediction/formula_costs.hpp"
+#include "conset/rows.hpp"
 
 namespace conset {
 
@@ -25,16 +26,16 @@ struct Waiting {
 
 // When each is served: servers take one after the other, the first that is ready first. `free` moves on.
 Array<double> serve(Array<double>& free, const Array<Waiting>& all) {
-    Array<std::int32_t> order(all.size());
-    std::iota(order.begin(), order.end(), 0);
-    const auto turn = [&](std::int32_t k) {
-        return std::tuple(all[k].server, std::nearbyint(all[k].ready * kInstant), k);
-    };
-    std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) { return turn(a) < turn(b); });
-    Array<double> served(all.size());
-    for (const std::int32_t k : order) {
-        double& at = free[all[k].server];
-        served[k] = at = std::max(at, all[k].ready) + all[k].service;
+    Array<double> instant(all.size()), served(all.size());
+    for (std::size_t k = 0; k < all.size(); ++k) instant[k] = std::nearbyint(all[k].ready * kInstant);
+    Rows waiting = Rows::by(free.size(), all.size(), {}, [&](std::int32_t k) { return all[k].server; });
+    const auto sooner = [&](std::int32_t a, std::int32_t b) { return instant[a] < instant[b]; };
+    for (std::size_t server = 0; server < free.size(); ++server) {
+        const auto begin = waiting.items.begin() + waiting.offsets[server],
+                   end = waiting.items.begin() + waiting.offsets[server + 1];
+        if (!std::is_sorted(begin, end, sooner)) std::stable_sort(begin, end, sooner);
+        double& at = free[server];
+        for (auto k = begin; k != end; ++k) served[*k] = at = std::max(at, all[*k].ready) + all[*k].service;
     }
     return served;
 }
@@ -99,6 +100,38 @@ void StageClock::run(const Stage& stage) {
 }
 
 void StageClock::finish() { receive(std::exchange(kept_, {})); }
+
+StageEstimate StageClock::estimate(const StageBundles& stages) {
+    for (Array<double>* times : {&sender_, &receiver_, &work_, &out_free_, &in_free_, &link_free_})
+        std::fill(times->begin(), times->end(), 0.0);
+    kept_.clear();
+    Array<std::uint8_t> forwarded(stages.size(), 0);
+    for (const std::int32_t bundle : stages.needs.items) forwarded[bundle] = 1;
+    StageEstimate found{.bundles = static_cast<std::int64_t>(stages.size())};
+    double before = 0;
+    for (std::int32_t stage = 0; stage < stages.stages; ++stage) {
+        Array<std::int32_t> source, target;
+        Array<std::int64_t> bytes;
+        Array<std::uint8_t> packed, goes_on;
+        for (std::size_t b = 0; b < stages.size(); ++b) {
+            if (stages.stage[b] != stage) continue;
+            source.push_back(stages.source[b]);
+            target.push_back(stages.target[b]);
+            bytes.push_back(stages.bytes[b]);
+            packed.push_back(stages.packed[b]);
+            goes_on.push_back(forwarded[b]);
+            found.bytes += stages.bytes[b];
+        }
+        run({source, target, bytes, packed, {}, goes_on});
+        if (stage + 1 == stages.stages) finish();
+        found.stage_s.push_back(now() - before);
+        before = now();
+    }
+    found.time_s = now();
+    found.work_s = work();
+    found.busiest_s = busiest();
+    return found;
+}
 
 double StageClock::now() const {
     double last = 0;

@@ -5,10 +5,18 @@
 #include <cstdint>
 
 #include "conset/array.hpp"
+#include "conset/combining/stage_bundles.hpp"
 #include "conset/network/routes.hpp"
 #include "conset/prediction/formula.hpp"
 
 namespace conset {
+
+struct StageEstimate {
+    double time_s = 0;                 // until the last rank has all that is sent to it
+    double work_s = 0, busiest_s = 0;  // of all processors together, of the busiest: overheads, packing, set-ups
+    Array<double> stage_s{};           // how much later the last rank is done after each stage; together `time_s`
+    std::int64_t bundles = 0, bytes = 0;
+};
 
 class StageClock {
 public:
@@ -31,6 +39,9 @@ public:
     void run(const Stage& stage);
     // Takes what ends at each rank; `run` leaves it for the end.
     void finish();
+
+    // All of it, from the beginning, where parts cost nothing.
+    StageEstimate estimate(const StageBundles& stages);
 
     std::int64_t ranks() const { return static_cast<std::int64_t>(node_.size()); }
     // When the last rank is done with all it has begun.
