@@ -16,7 +16,6 @@ from conset.compilation.options import CompileOptions
 from conset.machine.spec import parse_machine
 from conset.methods.paths.evaluate import evaluate
 from conset.methods.paths.multiphase import (
-    factorisations,
     matched_cells,
     multiphase,
     node_aware,
@@ -29,6 +28,7 @@ from conset.schedule.files.compiled import document_of
 from conset.schedule.paths import Paths
 from conset.schedule.program import bundles_of, staging_bytes
 from conset.verification.program import verify
+from support.slow_mixes import factorisations
 
 NETWORKS = ("mesh:2x3x4", "torus:4x6", "hypercube:4", "ring:12", "crossbar:24", "mesh:24")
 

@@ -20,21 +20,13 @@ from conset.base.errors import InputError
 from conset.machine.costs import Steps
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.methods.paths.evaluate import (
-    evaluate,
-    merged,
-    mixed,
-    mixed_candidates,
-    padded,
-    partners,
-    threshold_mix,
-    trimmed,
-)
+from conset.methods.paths.evaluate import evaluate, mixed, mixed_candidates
 from conset.methods.paths.multiphase import multiphase
 from conset.methods.paths.table import parse_combine, paths_of
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.partition import Graph, partition_rows
 from conset.schedule.paths import Paths, direct
+from support.slow_mixes import Search, merged, padded, partners, threshold_mix, trimmed
 
 FLAT = (
     "send_overhead=0.5us,receive_overhead=0.5us,processors=one,inject=1.5us,eject=0,port_out="
@@ -241,6 +233,35 @@ def test_the_best_mix_is_no_slower_than_direct_messages(pattern: Pattern, more: 
     found = [each.estimate.time_s for each in mixed_candidates(pattern, machine)]
     least_s = min([evaluate(direct(pattern), machine).time_s, *found])
     assert evaluate(paths, machine).time_s <= 1.001 * least_s
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    PATTERNS,
+    st.sampled_from(["mesh:3x4", "torus:2x3x2", "hypercube:3", "crossbar:7"]),
+    st.sampled_from(["overhead=1us,copy=1GB/s", "setup=2us", "overhead=1us,setup=1us,port=1GB/s"]),
+    st.integers(0, 3),
+    st.sampled_from([1, 1, 2]),
+    st.data(),
+)
+def test_mixes_are_those_of_the_slow_search(
+    pattern: Pattern, network: str, costs: str, seed: int, effort: int, data: st.DataObject
+) -> None:
+    """Names, paths and estimates, with one rank or several on a node."""
+    machine = parse_machine(f"{network},{costs}")
+    nodes = machine.topology.endpoints
+    placement = None
+    if pattern.ranks > nodes or data.draw(st.booleans(), "placed"):
+        placed = st.lists(st.integers(0, nodes - 1), min_size=pattern.ranks, max_size=pattern.ranks)
+        placement = np.array(data.draw(placed, "placement"), np.int32)
+    found = mixed_candidates(pattern, machine, placement, seed=seed, effort=effort)
+    wanted = (
+        list(Search(pattern, machine, placement, seed, effort).run()) if pattern.messages else []
+    )
+    assert [each.name for each in found] == [each.name for each in wanted]
+    for each, other in zip(found, wanted, strict=True):
+        assert np.array_equal(each.paths.positions, other.paths.positions), each.name
+        assert each.estimate == other.estimate, each.name
 
 
 def test_costs_by_size_keep_bundles_short() -> None:

@@ -14,6 +14,7 @@
 
 #include "checks.hpp"
 #include "conset/combining/boxes.hpp"
+#include "conset/combining/mixes.hpp"
 
 namespace conset::bindings {
 
@@ -94,22 +95,78 @@ std::vector<Numbers> listed(std::int64_t number, const Numbers& sides) {
     return {found.begin(), found.end()};
 }
 
-// (kind, word, sides) of the ways that are tried; sides of the network end with `crowd`, the ranks of a node.
-std::vector<std::tuple<std::string, std::string, Numbers>> ways(std::int64_t ranks, std::int64_t places,
-                                                                const Numbers& sides, bool follows, std::int64_t fill,
-                                                                std::int32_t crowd) {
-    constexpr const char* kinds[] = {"along", "numbers", "ring", "nodes"};
+// (kind, word, sides) of the ways that are tried.
+std::vector<std::tuple<std::string, std::string, Numbers>> ways(std::int64_t ranks, const BoxNetwork& network) {
+    constexpr const char* kinds[] = {"along", "numbers", "traffic", "ring", "nodes"};
     std::vector<std::tuple<std::string, std::string, Numbers>> found;
-    for (const StageWay& way : stage_ways(ranks, {places, Array<std::int64_t>(sides), follows, fill, crowd}))
+    for (const StageWay& way : stage_ways(ranks, network))
         found.emplace_back(kinds[static_cast<int>(way.kind)], way.word, way.sides);
+    return found;
+}
+
+auto give_positions(const Positions& positions) {
+    Array<std::int32_t> all;
+    for (const Array<std::int32_t>& each : positions) all.insert(all.end(), each.begin(), each.end());
+    return give(std::move(all));
+}
+
+void check_messages(std::int32_t ranks, const In<std::int32_t>& source, const In<std::int32_t>& target) {
+    check_size("target", target.shape(0), source.shape(0));
+    for (const auto& ends : {view(source), view(target)}) check_ids("ends", ends, ranks);
+}
+
+// (name, positions stage by stage, estimate) of mixes.
+auto mixes(StageClock& clock, const BoundBundleCosts& costs, const BoxNetwork& network, In<std::int32_t> node,
+           In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> bytes, std::uint64_t seed,
+           std::int64_t effort) {
+    const auto ranks = static_cast<std::int32_t>(clock.ranks());
+    check_messages(ranks, source, target);
+    check_size("bytes", bytes.shape(0), source.shape(0));
+    check_sizes(view(bytes));
+    check_size("node", node.shape(0), static_cast<std::size_t>(ranks));
+    check_ids("node", view(node), std::numeric_limits<std::int32_t>::max());
+    check_count("effort", effort, 1, std::numeric_limits<std::int32_t>::max());
+    std::vector<Mix> all;
+    {
+        nb::gil_scoped_release released;
+        all = mixed_ways({ranks, view(source), view(target), view(bytes), view(node), network, *costs, seed, effort},
+                         [&](const StageBundles& stages) { return clock.estimate(stages); });
+    }
+    using Estimate = std::tuple<double, double, double, std::vector<double>, std::int64_t, std::int64_t>;
+    std::vector<std::tuple<std::string, decltype(give_positions({})), Estimate>> found;
+    for (Mix& mix : all) {
+        StageEstimate& each = mix.estimate;
+        found.emplace_back(
+            std::move(mix.name), give_positions(mix.positions),
+            Estimate(each.time_s, each.work_s, each.busiest_s, std::move(each.stage_s), each.bundles, each.bytes));
+    }
     return found;
 }
 
 }  // namespace
 
 void bind_merge(nb::module_& module) {
-    module.def("stage_ways", &ways, nb::arg("ranks"), nb::arg("places"), nb::arg("sides"), nb::arg("follows"),
-               nb::arg("fill"), nb::arg("crowd"));
+    nb::class_<BoxNetwork>(module, "BoxNetwork")
+        .def(
+            "__init__",
+            [](BoxNetwork* self, std::int64_t places, const Numbers& sides, bool follows, std::int64_t fill,
+               std::int32_t crowd, bool by_traffic) {
+                new (self) BoxNetwork{places, Array<std::int64_t>(sides), follows, fill, crowd, by_traffic};
+            },
+            nb::kw_only(), nb::arg("places"), nb::arg("sides"), nb::arg("follows"), nb::arg("fill"), nb::arg("crowd"),
+            nb::arg("by_traffic"));
+    module.attr("SPARSE") = kSparse;
+    module.def("stage_ways", &ways, nb::arg("ranks"), nb::arg("network"));
+    module.def("mixed_ways", &mixes, nb::arg("clock"), nb::arg("costs"), nb::arg("network"),
+               nb::arg("node").noconvert(), nb::arg("source").noconvert(), nb::arg("target").noconvert(),
+               nb::arg("bytes").noconvert(), nb::arg("seed"), nb::arg("effort"));
+    module.def(
+        "ranks_by_traffic",
+        [](std::int32_t ranks, In<std::int32_t> source, In<std::int32_t> target) {
+            check_messages(ranks, source, target);
+            return give(ranks_by_traffic(ranks, view(source), view(target)));
+        },
+        nb::arg("ranks"), nb::arg("source").noconvert(), nb::arg("target").noconvert());
     module.def(
         "positions_by_nodes",
         [](In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> bytes, In<std::int32_t> node,
@@ -121,11 +178,7 @@ void bind_merge(nb::module_& module) {
             check_ids("node", view(node), std::numeric_limits<std::int32_t>::max());
             for (const auto& ends : {view(source), view(target)})
                 check_ids("ends", ends, static_cast<std::int32_t>(node.shape(0)));
-            Array<std::int32_t> all;
-            for (const Array<std::int32_t>& each :
-                 positions_by_nodes(view(source), view(target), view(bytes), view(node), steps))
-                all.insert(all.end(), each.begin(), each.end());
-            return give(std::move(all));
+            return give_positions(positions_by_nodes(view(source), view(target), view(bytes), view(node), steps));
         },
         nb::arg("source").noconvert(), nb::arg("target").noconvert(), nb::arg("bytes").noconvert(),
         nb::arg("node").noconvert(), nb::arg("steps"));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "conset/combining/mixes.hpp"
 #include "conset/compilation/search.hpp"
 #include "conset/compilation/stages.hpp"
 #include "conset/runtime/evaluator.hpp"
@@ -33,7 +34,38 @@ RankSchedule schedule_of(const MachineData& machine, const NativeEvaluator& eval
 
 constexpr std::int64_t kMostStaged = 1 << 16;  // messages per unit of effort for which stages are considered
 
-// Directly and along the ways of `stage_ways`, the best schedule so far kept.
+BoxNetwork box_network(const MachineData& machine) {
+    BoxNetwork network{.crowd = machine.crowd()};
+    network.places = std::int64_t{machine.endpoints()} * network.crowd;
+    network.follows = network.crowd > 1 || machine.network.is_box() || machine.shape == Shape::hypercube;
+    if (machine.shape == Shape::hypercube)
+        network.sides.assign(as_size(std::bit_width(as_size(machine.endpoints())) - 1), 2);
+    else if (machine.network.is_box())
+        network.sides.assign(machine.network.sides().begin(), machine.network.sides().end());
+    else
+        network.sides.push_back(machine.endpoints());
+    network.sides.push_back(network.crowd);
+    return network;
+}
+
+// What bundles cost, with the tables it looks at.
+struct BundleCostsOf {
+    explicit BundleCostsOf(const MachineData& machine)
+        : send(machine.costs.send_overhead + CostSteps{{kUnlimited}, {machine.costs.startup}}) {
+        const MachineCosts& given = machine.costs;
+        const double link = machine.network.link_slots() > 0 ? 1 / given.link : 0;
+        costs = {.send = {send.up_to, send.seconds},
+                 .receive = {given.receive_overhead.up_to, given.receive_overhead.seconds},
+                 .setup_s = given.setup,
+                 .copy_s_per_B = 1 / given.copy,
+                 .out_s_per_B = std::max({1 / given.port_out, 1 / given.node, link})};
+    }
+
+    CostSteps send;
+    BundleCosts costs;
+};
+
+// Directly and along the ways of `stage_ways` and `mixed_ways`, the best schedule so far kept.
 class NativeStages final : public StageEvaluator {
 public:
     NativeStages(const MachineData& machine, const RankMessages& messages, const ScheduleOptions& options)
@@ -41,26 +73,42 @@ public:
 
     std::pair<Array<EstimatedWay>, double> ways() override {
         const std::int32_t ranks = messages_.ranks;
+        const View<const std::int32_t> source(messages_.source), target(messages_.target);
+        const View<const std::int64_t> bytes(messages_.bytes);
+        const StageTimes times(machine_, ranks);
+        const auto estimate = [&](const StageBundles& stages) { return times.of(stages); };
         Array<EstimatedWay> estimated;
-        for (StageWay& way : stage_ways(machine_, ranks)) {
-            auto positions =
-                positions_along(way, ranks, messages_.source, messages_.target, messages_.bytes, machine_.placement);
-            StageBundles stages = bundles_along(positions, ranks, messages_.bytes);
-            if (*std::max_element(stages.bytes.begin(), stages.bytes.end()) > INT_MAX) continue;  // of a call of MPI
-            estimated.push_back({.time_s = estimated_s(machine_, ranks, stages),
-                                 .bundles = static_cast<std::int64_t>(stages.size()),
-                                 .memory = stages.memory});
-            ways_.push_back({std::move(way.word), std::move(positions), std::move(stages)});
+        const auto add = [&](std::string word, Positions positions, const StageEstimate& found, std::int64_t memory,
+                             std::int64_t largest, bool mixes) {
+            if (positions.size() < 3 || largest > INT_MAX) return;  // no call of MPI carries more
+            estimated.push_back({found.time_s, found.bundles, memory, mixes});
+            ways_.push_back({std::move(word), std::move(positions)});
+        };
+        BoxNetwork network = box_network(machine_);
+        const double pairs = static_cast<double>(ranks) * (ranks - 1);
+        network.by_traffic = static_cast<double>(messages_.size()) < kSparse * pairs;
+        for (StageWay& way : stage_ways(ranks, network)) {
+            Positions positions = positions_along(way, ranks, source, target, bytes, machine_.placement);
+            const StageBundles stages = bundles_along(positions, ranks, bytes);
+            const std::int64_t largest = *std::max_element(stages.bytes.begin(), stages.bytes.end());
+            add(std::move(way.word), std::move(positions), estimate(stages), stages.memory, largest, false);
         }
-        const StageBundles direct = bundles_along({messages_.source, messages_.target}, ranks, messages_.bytes);
-        return {std::move(estimated), estimated_s(machine_, ranks, direct)};
+        const MachineCosts& costs = machine_.costs;
+        const BundleCostsOf each(machine_);
+        if (!costs.send_overhead.free() || !costs.receive_overhead.free() || costs.startup > 0 || costs.setup > 0)
+            for (Mix& mix : mixed_ways({ranks, source, target, bytes, machine_.placement, network, each.costs,
+                                        options_.seed, options_.effort},
+                                       estimate))
+                add("mixed " + mix.name, std::move(mix.positions), mix.estimate, mix.memory, mix.largest, true);
+        return {std::move(estimated),
+                estimate(bundles_along({messages_.source, messages_.target}, ranks, bytes)).time_s};
     }
 
     bool same(std::size_t way, std::size_t other) override { return ways_[way].positions == ways_[other].positions; }
 
     // Phase by phase under a policy that was asked for.
     double posted_s(std::size_t way) override {
-        const StageBundles& stages = ways_[way].stages;
+        const StageBundles stages = bundles_of(way);
         const RankMessages bundles = messages_of(stages, messages_.ranks);
         NativeEvaluator evaluator(machine_, bundles, options_.seed, &stages);
         const Attempt naive{"naive", 0, 0};
@@ -76,17 +124,17 @@ public:
     }
 
     std::optional<double> along(std::size_t way, double beat_s) override {
-        const Way& each = ways_[way];
-        const RankMessages bundles = messages_of(each.stages, messages_.ranks);
-        NativeEvaluator evaluator(machine_, bundles, options_.seed, &each.stages);
+        StageBundles stages = bundles_of(way);
+        const RankMessages bundles = messages_of(stages, messages_.ranks);
+        NativeEvaluator evaluator(machine_, bundles, options_.seed, &stages);
         Question question = evaluator.question(options_);
         question.beat_s = beat_s;
         const Decision verdict = choose_schedule(evaluator, question);
         if (verdict.failed != Failed::nothing || verdict.chosen.model == kFormula) return std::nullopt;
         last_ = schedule_of(machine_, evaluator, verdict);
-        last_.choice.combine = each.word;
-        last_.choice.memory = each.stages.memory;
-        last_.stages = each.stages;
+        last_.choice.combine = ways_[way].word;
+        last_.choice.memory = stages.memory;
+        last_.stages = std::move(stages);
         return last_.predicted_s;
     }
 
@@ -120,9 +168,12 @@ public:
 private:
     struct Way {
         std::string word;
-        Array<Array<std::int32_t>> positions;
-        StageBundles stages;
+        Positions positions;
     };
+
+    StageBundles bundles_of(std::size_t way) const {
+        return bundles_along(ways_[way].positions, messages_.ranks, messages_.bytes);
+    }
 
     const MachineData& machine_;
     const RankMessages& messages_;
@@ -134,17 +185,7 @@ private:
 }  // namespace
 
 std::vector<StageWay> stage_ways(const MachineData& machine, std::int32_t ranks) {
-    BoxNetwork network{.crowd = machine.crowd()};
-    network.places = std::int64_t{machine.endpoints()} * network.crowd;
-    network.follows = network.crowd > 1 || machine.network.is_box() || machine.shape == Shape::hypercube;
-    if (machine.shape == Shape::hypercube)
-        network.sides.assign(as_size(std::bit_width(as_size(machine.endpoints())) - 1), 2);
-    else if (machine.network.is_box())
-        network.sides.assign(machine.network.sides().begin(), machine.network.sides().end());
-    else
-        network.sides.push_back(machine.endpoints());
-    network.sides.push_back(network.crowd);
-    return stage_ways(ranks, network);
+    return stage_ways(ranks, box_network(machine));
 }
 
 RankMessages messages_of(const StageBundles& stages, std::int32_t ranks) {

@@ -154,30 +154,16 @@ FormulaCosts::FormulaCosts(const MachineData& machine, const MachineCosts& given
                                                  : given.eager};
 }
 
-double estimated_s(const MachineData& machine, std::int32_t ranks, const StageBundles& stages) {
+StageTimes::StageTimes(const MachineData& machine, std::int32_t ranks) {
     Array<std::int32_t> node;
     for (std::int32_t rank = 0; rank < ranks; ++rank) node.push_back(machine.node_of(rank));
-    Array<std::uint8_t> forwarded(stages.size(), 0);
-    for (const std::int32_t bundle : stages.needs.items) forwarded[bundle] = 1;
-    const FormulaCosts given(machine, machine.costs, SyncKind::none);
-    StageClock clock(machine.network, node, given.costs, machine.costs.one_processor(), 0);
-    for (std::int32_t stage = 0; stage < stages.stages; ++stage) {
-        Array<std::int32_t> source, target;
-        Array<std::int64_t> bytes;
-        Array<std::uint8_t> packed, goes_on;
-        for (std::size_t b = 0; b < stages.size(); ++b) {
-            if (stages.stage[b] != stage) continue;
-            source.push_back(stages.source[b]);
-            target.push_back(stages.target[b]);
-            bytes.push_back(stages.bytes[b]);
-            packed.push_back(stages.packed[b]);
-            goes_on.push_back(forwarded[b]);
-        }
-        clock.run({source, target, bytes, packed, {}, goes_on});
-    }
-    clock.finish();
-    return clock.now();
+    costs_ = std::make_unique<FormulaCosts>(machine, machine.costs, SyncKind::none);
+    clock_ = std::make_unique<StageClock>(machine.network, node, costs_->costs, machine.costs.one_processor(), 0);
 }
+
+StageTimes::~StageTimes() = default;
+
+StageEstimate StageTimes::of(const StageBundles& stages) const { return clock_->estimate(stages); }
 
 static_assert(static_cast<int>(SyncKind::none) == static_cast<int>(Policy::none) &&
               static_cast<int>(SyncKind::local) == static_cast<int>(Policy::local) &&

@@ -62,21 +62,24 @@ from conset.compilation.pipeline import (
     placement_of,
     why_not,
 )
-from conset.compilation.trial import Base, Trial, require_affordable
+from conset.compilation.trial import (
+    Base,
+    Trial,
+    is_affordable,
+    ranking_of,
+    require_affordable,
+)
 from conset.machine import Machine
 from conset.methods import (
     LARGE,
     Candidate,
+    box_network,
     evaluate,
     matched_cells,
     mixed_candidates,
     multiphase,
     parse_combine,
     paths_of,
-    radix,
-    ranks_on_nodes,
-    virtual_grid,
-    written,
 )
 from conset.pattern import Pattern
 from conset.schedule import (
@@ -162,12 +165,6 @@ MAX_MOVES = 2**25
 """Messages × stages tried in all, the direct way apart."""
 MAX_BUNDLES = 2**20
 """Of a box over ranks so many that their messages are not looked at: some ten seconds."""
-SPARSE = 0.5
-"""Share of all pairs of ranks above which no grids by traffic are tried.
-
-From there on their order hardly matters.
-"""
-
 Make = Callable[[], Paths]
 Way = tuple[str, int, Make]
 """Name, stages, function that makes the paths."""
@@ -231,33 +228,20 @@ def _all(
     """
     yield from more
     node = np.arange(pattern.ranks) if placement is None else placement
-    crowd = ranks_on_nodes(node)[1]
-    topology, pairs = machine.topology, pattern.ranks * (pattern.ranks - 1)
-    ways = _core.stage_ways(
-        pattern.ranks,
-        places=topology.endpoints * crowd,
-        sides=[*(topology.sides or (topology.endpoints,)), crowd],
-        follows=crowd > 1 or topology.is_box or topology.kind == "hypercube",
-        fill=1 if is_in_boxes(pattern) else 2,
-        crowd=crowd,
-    )
-    for kind, word, sides in ways:
-        if kind == "nodes":
+    pairs, in_boxes = pattern.ranks * (pattern.ranks - 1), is_in_boxes(pattern)
+    by_traffic = pattern.messages < _core.SPARSE * pairs
+    network = box_network(machine, node, fill=1 if in_boxes else 2, by_traffic=by_traffic)
+    for kind, word, sides in _core.stage_ways(pattern.ranks, network):
+        if kind not in ("along", "numbers"):
             way = parse_combine(word)
             yield word, len(sides), partial(paths_of, way, pattern, machine, placement)
             continue
-        if is_in_boxes(pattern) and pattern.ranks * sum(side - 1 for side in sides) > MAX_BUNDLES:
-            continue
-        if kind == "ring":
-            yield word, len(sides), partial(radix, pattern, sides)
+        if in_boxes and pattern.ranks * sum(side - 1 for side in sides) > MAX_BUNDLES:
             continue
         matched = matched_cells(machine, placement, sides) if kind == "along" else None
         cells, order = matched or (None, None)
         box = partial(multiphase, pattern, sides, order=order, cells=cells, name=word)
         yield word, len(sides), box
-        if kind == "numbers" and pattern.messages < SPARSE * pairs:
-            grid = partial(virtual_grid, pattern, sides, machine, placement)
-            yield f"virtual-grid:{written(sides)}", len(sides), grid
 
 
 WORTH = _core.STAGES_WORTH
@@ -609,9 +593,13 @@ def time_of(schedule: Schedule, options: CompileOptions) -> float:
 
     As it was simulated when it was chosen, else by what ranks, after a stop by formula [s].
     """
-    simulated = schedule.report is not None and schedule.report.simulated_s is not None
-    if simulated or _core.stop_asked():
+    report = schedule.report
+    if (report is not None and report.simulated_s is not None) or _core.stop_asked():
         return chosen_time(schedule)
+    model = ranking_of(schedule.machine, options.rank_by, schedule.method)
+    verdict = None if report is None else report.choice
+    if verdict is not None and not is_affordable(schedule.pattern, model, options.effort):
+        return float(verdict.chosen.time_s)  # by formula
     return best_trial(
         schedule, schedule.sync, rank_by=options.rank_by, effort=options.effort
     ).time_s

@@ -4,8 +4,7 @@ from .paths.evaluate import (
     mixed_candidates as mixed_candidates,
 )
 from .paths.multiphase import (
-    balanced_sides as balanced_sides,
-    factorisations as factorisations,
+    box_network as box_network,
     matched_cells as matched_cells,
     multiphase as multiphase,
     node_aware as node_aware,

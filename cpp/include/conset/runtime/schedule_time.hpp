@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,7 @@
 #include "conset/combining/stage_bundles.hpp"
 #include "conset/compilation/trial.hpp"
 #include "conset/network/routes.hpp"
+#include "conset/prediction/stage_clock.hpp"
 #include "conset/runtime/machine_data.hpp"
 #include "conset/runtime/schedule.hpp"
 #include "conset/scheduling/phases.hpp"
@@ -31,8 +33,18 @@ struct SimulatedTime {
     bool refused = false;         // a deadlock, no room for its receives, or no model of the network
 };
 
-// What the bundles of stages cost, without an event in time (`StageClock`) [s].
-double estimated_s(const MachineData& machine, std::int32_t ranks, const StageBundles& stages);
+// What the bundles of stages cost, without an event in time (`StageClock`). The machine must outlive it.
+class StageTimes {
+public:
+    StageTimes(const MachineData& machine, std::int32_t ranks);
+    ~StageTimes();
+
+    StageEstimate of(const StageBundles& stages) const;
+
+private:
+    std::unique_ptr<FormulaCosts> costs_;
+    std::unique_ptr<StageClock> clock_;
+};
 
 // Messages in the order of a schedule, with what its models make of the machine. The machine must outlive it. Of stages
 // the messages are bundles, which are copied where they are packed and wait for what brings their parts.

@@ -69,7 +69,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from conset import _core
-from conset.base import InputError, Integers, Ints, Ints32, distinct_ints, unknown_name
+from conset.base import InputError, Integers, Ints, Ints32, unknown_name
 from conset.machine import Machine
 from conset.pattern import Pattern
 from conset.schedule import MAX_STAGES, NO_POSITIONS, Box, Paths
@@ -220,6 +220,28 @@ def matched_cells(
     return cells, order
 
 
+def box_network(
+    machine: Machine, node: Integers, *, fill: int = 2, by_traffic: bool = False
+) -> _core.BoxNetwork:
+    """The network as boxes see it.
+
+    Args:
+        machine: whose sides and routes boxes may follow.
+        node: shape=(ranks): the node of each rank.
+        fill: boxes along it have at most so many times as many cells as ranks; 1: ranks fill all.
+        by_traffic: whether boxes are tried over traffic, too.
+    """
+    topology, crowd = machine.topology, ranks_on_nodes(node)[1]
+    return _core.BoxNetwork(
+        places=topology.endpoints * crowd,
+        sides=[*(topology.sides or (topology.endpoints,)), crowd],
+        follows=crowd > 1 or topology.is_box or topology.kind == "hypercube",
+        fill=fill,
+        crowd=crowd,
+        by_traffic=by_traffic,
+    )
+
+
 def ranks_on_nodes(node: Integers) -> tuple[Ints, int]:
     """(number of each rank among those of its node, most ranks on a node)."""
     if not node.size:
@@ -230,33 +252,6 @@ def ranks_on_nodes(node: Integers) -> tuple[Ints, int]:
     local = np.empty(node.size, np.int64)
     local[order] = np.arange(node.size) - begin[np.cumsum(first) - 1]
     return local, int(local.max()) + 1
-
-
-def factorisations(number: int, sides: Sequence[int] = ()) -> list[tuple[int, ...]]:
-    """All ways to write a number as a product of factors above 1, the least sum first.
-
-    There are 2 to log2(number) factors.
-
-    Only boxes whose sides are as equal as the stages allow can be the best on a network without
-    structure, so the least sum leads. Factors rise. Of a number without such factors there are
-    none.
-
-    Args:
-        number: at least 1.
-        sides: of a network: of the factorisations only those that split its sides, or take several
-            in a row whole.
-    """
-    if sides and max(sides) <= 1:
-        return []
-    return [tuple(each) for each in _core.factorisations(number, sides)]
-
-
-def balanced_sides(ranks: int, stages: int) -> tuple[int, ...]:
-    """Rising sides as equal as possible whose product is at least `ranks`.
-
-    As small as that allows.
-    """
-    return tuple(_core.balanced_sides(ranks, stages))
 
 
 Order = Literal["identity", "machine", "gray", "traffic"]
@@ -309,7 +304,8 @@ def rank_order(pattern: Pattern, placement: Ints32 | None, order: Order) -> Ints
     if order == "identity":
         return ranks
     if order == "traffic":
-        return _by_traffic(pattern)
+        ends = map(np.ascontiguousarray, (pattern.source, pattern.target))
+        return _core.ranks_by_traffic(pattern.ranks, *ends).astype(np.int64)
     by_node = ranks if placement is None else np.lexsort((ranks, placement))
     if order == "machine":
         return by_node
@@ -318,28 +314,6 @@ def rank_order(pattern: Pattern, placement: Ints32 | None, order: Order) -> Ints
     every = np.arange(1 << bits, dtype=np.int64)
     code = every ^ (every >> 1)
     return np.asarray(by_node[code[code < pattern.ranks]])
-
-
-def _by_traffic(pattern: Pattern) -> Ints:
-    """Reverse Cuthill-McKee.
-
-    Breadth first from a rank at the rim, those with few partners first.
-    """
-    ends = np.stack([pattern.source, pattern.target]).astype(np.int64)
-    pairs = distinct_ints((ends * pattern.ranks + ends[::-1]).ravel())
-    rank, partner = np.divmod(pairs, pattern.ranks)
-    begin = np.searchsorted(rank, np.arange(pattern.ranks + 1))
-    partners = np.diff(begin)
-    new, order = np.ones(pattern.ranks, bool), list[int]()
-    for first in np.argsort(partners.astype(np.int32)):
-        found, new[first] = [first] if new[first] else [], False
-        for r in found:
-            near = partner[begin[r] : begin[r + 1]]
-            near = near[new[near]]
-            new[near] = False
-            found += near[np.argsort(partners[near], kind="stable")].tolist()
-        order += found
-    return np.array(order[::-1], np.int64)
 
 
 def node_aware(pattern: Pattern, placement: Ints32 | None, *, steps: Literal[2, 3] = 3) -> Paths:
