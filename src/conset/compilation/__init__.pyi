@@ -1,5 +1,7 @@
 from .auto import (
+    FEW as FEW,
     THREADS as THREADS,
+    applied as applied,
     best_trial as best_trial,
     candidates as candidates,
     choose_policy as choose_policy,

@@ -32,14 +32,16 @@ from conset.base import (
     UsageError,
     ValueObject,
     unknown_name,
-    workers,
 )
 from conset.bounds import Bounds, StageBounds, bound_stages
 from conset.compilation import (
+    FEW,
     FORMULA,
     MAX_MESSAGES,
+    THREADS,
     CompileOptions,
     allowed_work,
+    applied,
     compile_by,
     is_affordable,
     least_bounds,
@@ -283,24 +285,31 @@ def with_modelled(schedule: Schedule, paths: Paths | None = None) -> Schedule:
     by = asked if asked in MAX_MESSAGES and asked != own else None
     timing = time_schedule(schedule, by=by)
     simulated_s = report.simulated_s if report is not None and asked == timing.by else None
-    time_s = _with_loss(timing, schedule) if simulated_s is None else simulated_s
+    own_s = _with_loss(timing, schedule)
+    time_s = own_s if simulated_s is None else simulated_s
     table: dict[str, Any] = {"model": timing.by, "schedule_s": time_s}
-    made: dict[str, Schedule] = {}
-    for name, (options, sync) in BASELINES.items():
-        table[name] = None
-        if pattern.messages > LARGEST_BASELINE:
-            continue
+
+    def baseline(name: str) -> tuple[Schedule | None, float | None]:
+        options, sync = BASELINES[name]
+        method, made = options.chosen_method, None
         with suppress(InputError, NoScheduleError):
-            made[name] = replace(
-                compile_by(options.chosen_method, pattern, machine, options, schedule.placement),
-                sync="none" if machine.is_circuit else sync,
-            )
-            decides = ranking_of(machine, by, options.chosen_method)
+            made = compile_by(method, pattern, machine, options, schedule.placement)
+            made = replace(made, sync="none" if machine.is_circuit else sync)
+            if replace(made, posting=schedule.posting) == schedule:
+                return schedule, own_s
+            decides = ranking_of(machine, by, method)
             if by is None and timing.by != FORMULA and not is_affordable(pattern, decides, 1):
-                continue  # only the formula has a time for it
-            found = time_schedule(made[name], by=by)
+                return made, None  # only the formula has a time for it
+            found = time_schedule(made, by=by)
             if (found.by == FORMULA) == (timing.by == FORMULA):
-                table[name] = _with_loss(found, made[name])
+                return made, _with_loss(found, made)
+        return made, None
+
+    names = BASELINES if pattern.messages <= LARGEST_BASELINE else ()
+    threads = THREADS if pattern.messages > FEW else 1
+    with applied(threads) as apply:
+        made = dict(zip(names, apply(baseline, [*names]), strict=True))
+    table |= {name: made[name][1] if name in made else None for name in BASELINES}
     least: Bounds | StageBounds = (
         least_bounds(pattern, machine, schedule)
         if paths is None
@@ -309,21 +318,23 @@ def with_modelled(schedule: Schedule, paths: Paths | None = None) -> Schedule:
     table |= {"bound_s": least.time_s, "bound_witness": least.time_witness}
     table["why"] = report.reason or None if report is not None else None
     asks = timing.by != FORMULA and not machine.states("model")
-    rotated = made.get("rotated_s")
+    rotated = made["rotated_s"][0] if made else None
     both = [] if rotated is None else [schedule, rotated]
+    apart = both[:1] if rotated is schedule else both  # each is asked once
     models = [model for model in OTHERS if model != timing.by] if both and asks else []
     models = [model for model in models if pattern.messages <= LARGEST[model]]
     table["others"] = {}
-    with workers(2) as executor:
+    with applied(threads) as apply:
         for model in models:
             most = allowed_work(schedule.pattern, model, 1) // OTHER_SHARE
-            timed = executor.map(partial(time_by, by=model, max_work=most), both)
+            timed = apply(partial(time_by, by=model, max_work=most), apart)
             if None not in (times := [time_s for time_s, _ in timed]):
-                table["others"][model] = times
-    if both and not (machine.states("overhead") or machine.states("send_overhead")):
-        with_usual = with_settings(machine, USUAL_OVERHEAD)
-        times = [time_schedule(each, machine=with_usual, by=by).time_s for each in both]
-        table["others"][USUAL_OVERHEAD] = times
+                table["others"][model] = times * (len(both) // len(apart))
+        if both and not (machine.states("overhead") or machine.states("send_overhead")):
+            with_usual = with_settings(machine, USUAL_OVERHEAD)
+            found = apply(partial(time_schedule, machine=with_usual, by=by), apart)
+            times = [each.time_s for each in found]
+            table["others"][USUAL_OVERHEAD] = times * (len(both) // len(apart))
     return replace(schedule, modelled=table)
 
 
