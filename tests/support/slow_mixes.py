@@ -174,12 +174,12 @@ class Search:
                 yield from self._found(stages, base)
         for stages in sorted(self.best, key=lambda k: self.best[k].estimate.time_s):
             yield from self._thresholds(stages)
+        if self.effort == 1 and self.pattern.is_complete and self.pattern.equal_sizes:
+            return  # merging gains nothing
         for each in sorted(self.best.values(), key=lambda each: each.estimate.time_s):
             yield from self._start(each)
         for stages in STAGES if self.effort > 1 else STAGES[:-1]:
             yield from self._start(replace(self.direct, paths=padded(self.direct.paths, stages)))
-        if self.effort == 1 and self.pattern.is_complete and self.pattern.equal_sizes:
-            return  # all ranks are alike: of 112 machines no variant was chosen on any
         self.starts.sort(key=lambda each: each[1].estimate.time_s)
         for start, plain in self.starts[: 1 + self.effort]:
             yield from self._variants(start, plain)

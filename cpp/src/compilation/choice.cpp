@@ -73,12 +73,14 @@ private:
     }
 
     void make_naive();
-    void make_others();
+    void make_others(bool one_each = false);
     void make_orders();
     void keep_fewest_phases();
     bool is_new(const TrialBase& made) const;
     Array<std::int32_t> with_naive() const;
     double floor_s() const { return evaluator_.floor_s(bases_[naive_]); }
+    // Beside what is to be beaten most searches find nothing.
+    bool is_hurried() const { return question_.beat_s < kNever && question_.effort == 1; }
     bool is_far(double seconds) const { return seconds > kFar * question_.rival_s; }
 
     Array<Trial> trials_of(std::int32_t at, View<const SyncPolicy> policies) const;
@@ -103,7 +105,7 @@ private:
     double predicted_s(const Trial& trial) const;
 
     Array<Trial> all_trials(const Array<std::int32_t>& bases, const TrialSearch& search, bool far) const;
-    Array<Trial> first_trials(const TrialSearch& search, const Array<Trial>& trials) const;
+    Array<Trial> first_trials(const TrialSearch& search, const Array<Trial>& trials, const Array<Trial>& before) const;
     Array<Trial> tied_trials(const TrialSearch& search, const Array<Trial>& trials) const;
     Array<Trial> second_trials(const TrialSearch& search, const Array<Trial>& trials) const;
     Array<Trial> corrected_trials(const TrialSearch& search, const Array<Trial>& trials) const;
@@ -118,8 +120,11 @@ private:
     Array<TrialBase> bases_;
     std::int32_t naive_ = -1;
     Array<std::int32_t> others_, orders_;  // all candidates but naive; naive in every order, itself first
-    bool made_ = false;
-    bool of_one_ = false;  // policies of one schedule are compared
+    Array<Attempt> attempts_;              // for others, in the order of the list
+    Array<std::int32_t> attempt_of_;       // of `others_`
+    Array<std::uint8_t> begun_;            // by attempt
+    mutable Array<Trial> predicted_;       // as far as trials may be predicted again
+    bool of_one_ = false;                  // policies of one schedule are compared
 };
 
 void Chooser::make_naive() {
@@ -131,37 +136,58 @@ bool Chooser::is_new(const TrialBase& made) const {
     return std::none_of(bases_.begin(), bases_.end(), [&](const TrialBase& other) { return other.key == made.key; });
 }
 
-// Every other candidate at every contention, each schedule once, in the order of the list. With the fewest phases as
-// the objective it ends where a schedule cannot be improved on.
-void Chooser::make_others() {
-    if (std::exchange(made_, true)) return;
+// Every other candidate at every contention, each schedule once, in the order of the list; `one_each`: at the first of
+// its contentions, the others later. With the fewest phases as the objective it ends where a schedule cannot be
+// improved on.
+void Chooser::make_others(bool one_each) {
     const Situation& situation = question_.situation;
     const bool searches = question_.fewest_phases && !has_naive(), sweeps = !question_.limits_given;
-    const std::int64_t more = searches ? kPhasesEffort : 1, effort = question_.effort * more;
-    const double crowding = has_naive() && sweeps ? evaluator_.crowding(bases_[naive_]) : 0;
-    Array<Attempt> attempts;
-    for (const Candidate& candidate : candidates()) {
-        if (candidate.method == "naive" || !candidate.applies(situation, effort * more)) continue;
-        const Array<std::int32_t> links = sweeps ? candidate.contentions(situation, crowding) : Array<std::int32_t>{0};
-        for (const std::int32_t link : links)
-            attempts.push_back({std::string(candidate.method), link, candidate.effort(situation, effort)});
+    if (begun_.empty()) {
+        const std::int64_t more = searches ? kPhasesEffort : 1, effort = question_.effort * more;
+        const double crowding = has_naive() && sweeps ? evaluator_.crowding(bases_[naive_]) : 0;
+        for (const Candidate& candidate : candidates()) {
+            if (candidate.method == "naive" || !candidate.applies(situation, effort * more)) continue;
+            const Array<std::int32_t> links =
+                sweeps ? candidate.contentions(situation, crowding) : Array<std::int32_t>{0};
+            for (const std::int32_t link : links)
+                attempts_.push_back({std::string(candidate.method), link, candidate.effort(situation, effort)});
+        }
+        begun_.resize(attempts_.size(), 0);
     }
-    const std::size_t ahead = searches ? 2 : std::max<std::size_t>(attempts.size(), 1);
+    Array<std::int32_t> left;
+    for (std::size_t k = 0; k < attempts_.size(); ++k) {
+        const bool later = one_each && k > 0 && attempts_[k].method == attempts_[k - 1].method;
+        if (begun_[k] == 0 && !later) left.push_back(static_cast<std::int32_t>(k));
+    }
+    const std::size_t ahead = searches ? 2 : std::max<std::size_t>(left.size(), 1);
     std::optional<std::int64_t> least;
-    for (std::size_t k = 0; k < attempts.size(); k += ahead) {
-        if (!bases_.empty() && stop_asked()) return;
-        const std::size_t count = std::min(ahead, attempts.size() - k);
-        for (auto& made : evaluator_.make(View<const Attempt>(attempts).subspan(k, count))) {
+    for (std::size_t begin = 0; begin < left.size(); begin += ahead) {
+        if (!bases_.empty() && stop_asked()) break;
+        Array<Attempt> asked;
+        const std::size_t end = std::min(begin + ahead, left.size());
+        for (std::size_t k = begin; k < end; ++k) {
+            begun_[left[k]] = 1;
+            asked.push_back(attempts_[left[k]]);
+        }
+        std::size_t at = begin;
+        for (auto& made : evaluator_.make(asked)) {
+            const std::int32_t number = left[at++];
             if (!made) continue;
             if (searches && !least) least = evaluator_.least_phases(*made);
             const bool ends = searches && made->phases <= *least;
-            if (is_new(*made)) others_.push_back(add(std::move(*made)));
-            if (ends) return;
+            if (is_new(*made)) {
+                const auto place = std::upper_bound(attempt_of_.begin(), attempt_of_.end(), number);
+                others_.insert(others_.begin() + (place - attempt_of_.begin()), add(std::move(*made)));
+                attempt_of_.insert(place, number);
+            }
+            if (ends) return std::fill(begun_.begin(), begun_.end(), 1);
         }
     }
+    if (!one_each) std::fill(begun_.begin(), begun_.end(), 1);
 }
 
 void Chooser::make_orders() {
+    if (!orders_.empty()) return;
     orders_.push_back(naive_);
     for (TrialBase& made : evaluator_.orders(bases_[naive_])) {
         const auto same = [&](std::int32_t at) { return bases_[at].key == made.key; };
@@ -177,7 +203,7 @@ void Chooser::keep_fewest_phases() {
     if (every.empty()) return;
     const auto fewest =
         figures(*std::min_element(every.begin(), every.end(), [&](auto a, auto b) { return figures(a) < figures(b); }));
-    std::erase_if(others_, [&](std::int32_t at) { return figures(at) != fewest; });
+    std::erase_if(others_, [&](std::int32_t at) { return figures(at) != fewest; });  // nothing is made afterwards
     if (has_naive() && figures(naive_) != fewest) naive_ = -1;
 }
 
@@ -210,8 +236,24 @@ Array<Trial> Chooser::affordable_trials(std::int32_t at, bool posted) const {
 
 // Sets what the formula says; what was stopped before that is left out.
 void Chooser::predict(Array<Trial>& trials) const {
-    for (Trial& trial : trials) trial.predicted_s = -1;
-    evaluator_.predict(bases_, trials);
+    Array<Trial> unknown;
+    Array<std::size_t> places;
+    for (std::size_t k = 0; k < trials.size(); ++k) {
+        const auto known = std::find(predicted_.begin(), predicted_.end(), trials[k]);
+        if (known != predicted_.end()) {
+            trials[k].predicted_s = known->predicted_s;
+            trials[k].fits = known->fits;
+            continue;
+        }
+        trials[k].predicted_s = -1;
+        unknown.push_back(trials[k]);
+        places.push_back(k);
+    }
+    evaluator_.predict(bases_, unknown);
+    for (std::size_t k = 0; k < unknown.size(); ++k) {
+        trials[places[k]] = unknown[k];
+        if (is_hurried() && unknown[k].predicted_s >= 0) predicted_.push_back(unknown[k]);
+    }
     std::erase_if(trials, [](const Trial& trial) { return trial.predicted_s < 0; });
     for (Trial& trial : trials) trial.time_s = trial.predicted_s;
 }
@@ -317,23 +359,28 @@ Decision Chooser::by_model(const std::string& model) {
                 too_long = !search.skipped().empty();
             }
         }
-        make_others();
-        if (has_naive() && !too_long) make_orders();
-        if (bases_.empty()) return {.failed = Failed::no_method};
-        evaluator_.progress(1);
-        Array<std::int32_t> every = orders_;
-        every.insert(every.end(), others_.begin(), others_.end());
         const bool far = search.best() != nullptr && is_far(search.best_s());
-        trials = all_trials(every, search, far);
-        search.run(first_trials(search, trials), {.slack = kSlack, .share = kFirstShare});
-        if (far && !is_far(search.best_s())) {
-            trials = all_trials(every, search, false);
-            search.run(first_trials(search, trials), {.slack = kSlack, .share = kFirstShare});
-        }
-        if (search.best() == nullptr && question_.beat_s < kNever) {
-            // none of the most promising is near it: of few messages others as promising may be
-            search.run(tied_trials(search, trials), {.slack = kSlack, .share = kFirstShare});
-            if (search.best() == nullptr) return {.failed = Failed::none_faster};
+        Array<Trial> firsts;
+        for (const bool one_each : {true, false}) {
+            if (one_each && !is_hurried()) continue;
+            make_others(one_each);
+            if (has_naive() && !too_long) make_orders();
+            if (bases_.empty()) return {.failed = Failed::no_method};
+            evaluator_.progress(1);
+            Array<std::int32_t> every = orders_;
+            every.insert(every.end(), others_.begin(), others_.end());
+            trials = all_trials(every, search, far);
+            firsts = first_trials(search, trials, firsts);
+            search.run(firsts, {.slack = kSlack, .share = kFirstShare});
+            if (far && !is_far(search.best_s())) {
+                trials = all_trials(every, search, false);
+                search.run(first_trials(search, trials, {}), {.slack = kSlack, .share = kFirstShare});
+            }
+            if (search.best() == nullptr && question_.beat_s < kNever) {
+                // none of the most promising is near it: of few messages others as promising may be
+                search.run(tied_trials(search, trials), {.slack = kSlack, .share = kFirstShare});
+                if (search.best() == nullptr) return {.failed = Failed::none_faster};
+            }
         }
         if (search.best() == nullptr || !is_far(search.best_s())) {
             search.run(second_trials(search, trials), {.slack = kSlack, .share = kFirstShare}, 1);
@@ -397,8 +444,10 @@ Array<Trial> Chooser::all_trials(const Array<std::int32_t>& bases, const TrialSe
     return trials;
 }
 
-// The first under each policy, the policy that is done with first before the others.
-Array<Trial> Chooser::first_trials(const TrialSearch& search, const Array<Trial>& trials) const {
+// The first under each policy, the policy that is done with first before the others; none that is behind one that was
+// the first `before`.
+Array<Trial> Chooser::first_trials(const TrialSearch& search, const Array<Trial>& trials,
+                                   const Array<Trial>& before) const {
     Array<Trial> firsts;
     Array<std::pair<std::size_t, std::size_t>> last;  // of a policy, and which of `firsts` is its
     for (std::size_t k = 0; k < trials.size(); ++k) {
@@ -414,7 +463,13 @@ Array<Trial> Chooser::first_trials(const TrialSearch& search, const Array<Trial>
     }
     std::sort(last.begin(), last.end());
     Array<Trial> ordered;
-    for (const auto& [end, at] : last) ordered.push_back(firsts[at]);
+    for (const auto& [end, at] : last) {
+        const Trial& first = firsts[at];
+        if (std::none_of(before.begin(), before.end(), [&](const Trial& known) {
+                return known.policy == first.policy && known.predicted_s <= first.predicted_s;
+            }))
+            ordered.push_back(first);
+    }
     return ordered;
 }
 
