@@ -5,15 +5,20 @@ candidates.
 Idea: processors and ports are served in order, stage by stage, all ranks at once. A rank sends the
 bundles of a stage one after the other, first those that are forwarded; then it takes, in the order
 in which they arrive, the bundles it has to forward, and goes on to the next stage. Bundles that end
-at it are taken after the last stage. send send_overhead + bytes / copy where it is packed, then it
-starts up at the port and its bytes leave at the rate of that on its way inject + eject +
-per_transfer + hop × links of the route (and signals above the eager threshold) port ranks of a node
-share it, out and in: bundles pass in order link bundles pass in order the one link of their route
-that carries most in the stage receive receive_overhead + bytes / copy where it is packed set-up
-once for each rank and stage in which it sends or receives With `processors = one` a rank receives
-when it has sent, with `two` both go on at once; with `shared` nothing is over before each node has
-done the work of all its ranks. A bundle inside a node uses no port and has no latency; its bytes
-are copied at `copy`.
+at it are taken after the last stage.
+
+- send: `send_overhead`, and bytes / `copy` where it is packed; then it starts up at the port and
+  its bytes leave at the rate of that
+- on its way: `inject` + `eject` + `per_transfer` + `hop` × links of the route, and signals above
+  the eager threshold
+- port: ranks of a node share it, out and in: bundles pass in order
+- link: bundles pass in order the one link of their route that carries most in the stage
+- receive: `receive_overhead`, and bytes / `copy` where it is packed
+- set-up: once for each rank and stage in which it sends or receives
+
+With `processors = one` a rank receives when it has sent, with `two` both go on at once; with
+`shared` nothing is over before each node has done the work of all its ranks. A bundle inside a node
+uses no port and has no latency; its bytes are copied at `copy`.
 Left out: the other links of a route, `in_flight`, and phases within a stage; the models of events
 know them.
 Complexity: O(bundles log bundles + hops of all bundles) time and memory for each stage.
