@@ -45,8 +45,10 @@ inline void expect_kept(const MachineData& machine, const RankMessages& messages
     ASSERT_EQ(schedule.message.size(), messages.size());
     const Array<std::int32_t> phase = phases_of(schedule, messages.size());
     EXPECT_TRUE(std::none_of(phase.begin(), phase.end(), [](std::int32_t p) { return p < 0; })) << schedule.method;
-    const Resources resources{
-        {machine.network, messages.source, messages.target, {}, {}}, machine.width, schedule.limits};
+    Array<std::int32_t> source, target;
+    for (const std::int32_t rank : messages.source) source.push_back(machine.node_of(rank));
+    for (const std::int32_t rank : messages.target) target.push_back(machine.node_of(rank));
+    const Resources resources{{machine.network, source, target, {}, {}}, machine.width, schedule.limits};
     expect_within_limits(resources, phase);
     if (schedule.limits.exchange) expect_exchanges({messages.source, messages.target}, phase);
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <utility>
 
 #include "conset/scheduling/occupancy.hpp"
 #include "runtime/rank_messages.hpp"
@@ -62,8 +63,10 @@ TEST(Occupancy, GivesBackWhatWasTaken) {
 }
 
 TEST(KeptSchedule, KeepsLimitsAndPhases) {
-    for (const char* spec : {"torus:4x4", "crossbar:16", "hypercube:4"}) {
-        const MachineData machine = machine_in_words(spec, 16);
+    const std::pair<const char*, std::int32_t> specs[] = {
+        {"torus:4x4", 1}, {"crossbar:16", 1}, {"hypercube:4", 1}, {"torus:2x4", 2}, {"crossbar:4", 4}};
+    for (const auto& [spec, ranks_per_node] : specs) {
+        const MachineData machine = machine_in_words(spec, 16, ranks_per_node);
         for (const char* method : {"first-fit", "rs-n", "rs-nl", "coloring", "naive"}) {
             KeptSchedule kept = keep(machine, draw_messages(16, 6, 1), {method, "barrier", 0});
             Random random(2);
