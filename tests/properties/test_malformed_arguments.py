@@ -19,13 +19,15 @@ from conset.base.errors import ConsetError
 from conset.execution.connection_entries import connection_entries
 from conset.execution.plan import Copies, Needs, Operations, Plan, RankPlan
 from conset.machine.spec import parse_machine
-from conset.methods.paths.evaluate import merged, padded
+from conset.methods.paths.evaluate import mixed_candidates
+from conset.methods.paths.multiphase import rank_order
 from conset.models import Workload
 from conset.models.settings import Settings
 from conset.models.table import MODELS
 from conset.schedule.paths import direct
 from conset.schedule.policy import parse_sync
 from support.malformed import spoiled
+from support.slow_mixes import merged, padded
 
 FUNCTIONS = [name for name in dir(_core) if type(getattr(_core, name)) is type(_core.count_loads)]
 CLASSES = (
@@ -196,7 +198,10 @@ def work_of_all(spec: str) -> None:
     conset.compile(
         "alltoall", spec, method="bounded" if "crossbar" not in spec else "first-fit", effort=2
     )
-    merged(padded(direct(schedule.pattern), 2), parse_machine(f"{spec},overhead=1us"))
+    slow = parse_machine(f"{spec},overhead=1us")
+    merged(padded(direct(schedule.pattern), 2), slow)
+    mixed_candidates(schedule.pattern, slow)
+    rank_order(schedule.pattern, None, "traffic")
     for name, model in MODELS.items():
         sync = "barrier" if name == "connections" else "local"
         settings = Settings(sync=sync, lanes=None if name == "circuit" else 2, max_work=10**5)

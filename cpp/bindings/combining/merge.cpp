@@ -110,7 +110,7 @@ auto give_positions(const Positions& positions) {
     return give(std::move(all));
 }
 
-void check_messages(std::int32_t ranks, const In<std::int32_t>& source, const In<std::int32_t>& target) {
+void check_ends(std::int32_t ranks, const In<std::int32_t>& source, const In<std::int32_t>& target) {
     check_size("target", target.shape(0), source.shape(0));
     for (const auto& ends : {view(source), view(target)}) check_ids("ends", ends, ranks);
 }
@@ -120,11 +120,12 @@ auto mixes(StageClock& clock, const BoundBundleCosts& costs, const BoxNetwork& n
            In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> bytes, std::uint64_t seed,
            std::int64_t effort) {
     const auto ranks = static_cast<std::int32_t>(clock.ranks());
-    check_messages(ranks, source, target);
+    check_ends(ranks, source, target);
     check_size("bytes", bytes.shape(0), source.shape(0));
     check_sizes(view(bytes));
     check_size("node", node.shape(0), static_cast<std::size_t>(ranks));
-    check_ids("node", view(node), std::numeric_limits<std::int32_t>::max());
+    for (const std::int32_t each : view(node))
+        require(each >= 0 && each < network.places, "node", "must be one of the network");
     check_count("effort", effort, 1, std::numeric_limits<std::int32_t>::max());
     std::vector<Mix> all;
     {
@@ -163,7 +164,7 @@ void bind_merge(nb::module_& module) {
     module.def(
         "ranks_by_traffic",
         [](std::int32_t ranks, In<std::int32_t> source, In<std::int32_t> target) {
-            check_messages(ranks, source, target);
+            check_ends(ranks, source, target);
             return give(ranks_by_traffic(ranks, view(source), view(target)));
         },
         nb::arg("ranks"), nb::arg("source").noconvert(), nb::arg("target").noconvert());
