@@ -275,7 +275,12 @@ private:
 
 std::vector<Mix> mixed_ways(const MixProblem& problem,
                             const std::function<StageEstimate(const StageBundles&)>& estimate) {
-    if (problem.source.empty()) return {};
+    const BundleCosts& costs = problem.costs;
+    const auto is_free = [](const SizeSteps& steps) {
+        return std::all_of(steps.seconds.begin(), steps.seconds.end(), [](double time) { return time == 0; });
+    };
+    const bool no_work = is_free(costs.send) && is_free(costs.receive) && costs.setup_s == 0;
+    if (problem.source.empty() || no_work) return {};
     return MixSearch(problem, estimate).run();
 }
 

@@ -93,13 +93,11 @@ public:
             const std::int64_t largest = *std::max_element(stages.bytes.begin(), stages.bytes.end());
             add(std::move(way.word), std::move(positions), estimate(stages), stages.memory, largest, false);
         }
-        const MachineCosts& costs = machine_.costs;
         const BundleCostsOf each(machine_);
-        if (!costs.send_overhead.free() || !costs.receive_overhead.free() || costs.startup > 0 || costs.setup > 0)
-            for (Mix& mix : mixed_ways({ranks, source, target, bytes, machine_.placement, network, each.costs,
-                                        options_.seed, options_.effort},
-                                       estimate))
-                add("mixed " + mix.name, std::move(mix.positions), mix.estimate, mix.memory, mix.largest, true);
+        for (Mix& mix : mixed_ways({ranks, source, target, bytes, machine_.placement, network, each.costs,
+                                    options_.seed, options_.effort},
+                                   estimate))
+            add("mixed " + mix.name, std::move(mix.positions), mix.estimate, mix.memory, mix.largest, true);
         return {std::move(estimated),
                 estimate(bundles_along({messages_.source, messages_.target}, ranks, bytes)).time_s};
     }

@@ -224,7 +224,7 @@ def _all(
 ) -> Iterator[Way]:
     """Ways to combine, nothing made yet.
 
-    By nodes, boxes and rings as ranks try them at run time, and boxes over traffic.
+    By nodes, boxes and rings, as ranks try them at run time.
     """
     yield from more
     node = np.arange(pattern.ranks) if placement is None else placement

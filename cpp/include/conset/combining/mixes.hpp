@@ -46,7 +46,8 @@ struct Mix {
     std::int64_t memory, largest;  // temporary, of the rank that needs most; of a bundle [B]
 };
 
-// Mixes in the order in which they are found. Ends early, with what was found, when asked to stop.
+// Mixes in the order in which they are found; none where bundles are no work. Ends early, with what was found, when
+// asked to stop.
 std::vector<Mix> mixed_ways(const MixProblem& problem,
                             const std::function<StageEstimate(const StageBundles&)>& estimate);
 

@@ -216,8 +216,6 @@ def mixed_candidates(
         return []
     if pattern.messages > LARGE and pattern.is_complete:
         return []  # boxes are optimal
-    if not (machine.costs.has_overheads or machine.costs.setup_s):
-        return []
     node = np.arange(pattern.ranks, dtype=np.int32) if placement is None else placement
     mixes = _core.mixed_ways(
         _clock(machine, node),
